@@ -1,0 +1,73 @@
+"""Element types and their promotion (numpy's rules, without value-based casting)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """One element type; instances below are the only ones."""
+
+    name: str
+    #: "float", "int", "uint" or "bool"
+    kind: str
+    bits: int
+
+    @property
+    def bytes(self) -> int:
+        return max(1, self.bits // 8)
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("int", "uint")
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy type that holds it; bf16 has none and is refused by callers before."""
+        names = {"float": f"float{self.bits}", "int": f"int{self.bits}", "uint": f"uint{self.bits}"}
+        return np.dtype(names.get(self.kind, "bool"))
+
+    @property
+    def unit_roundoff(self) -> float:
+        """u of Higham's standard model: half the spacing of 1.0. Zero for exact types."""
+        mantissa = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}.get(self.name)
+        return 2.0**-mantissa if mantissa else 0.0
+
+    def __str__(self) -> str:
+        return self.name
+
+
+F64 = DType("f64", "float", 64)
+F32 = DType("f32", "float", 32)
+F16 = DType("f16", "float", 16)
+BF16 = DType("bf16", "float", 16)
+I64 = DType("i64", "int", 64)
+I32 = DType("i32", "int", 32)
+I16 = DType("i16", "int", 16)
+I8 = DType("i8", "int", 8)
+U8 = DType("u8", "uint", 8)
+BOOL = DType("bool", "bool", 1)
+
+DTYPES: dict[str, DType] = {d.name: d for d in (F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL)}
+#: The type of loop variables and subscripts.
+INDEX = I64
+
+
+@cache
+def promote(a: DType, b: DType) -> DType:
+    """The type in which an operation on `a` and `b` is done."""
+    if a == b:
+        return a
+    if BF16 in (a, b):
+        other = b if a == BF16 else a
+        return other if other.is_float and other.bits > 16 else F32 if other == F16 else BF16
+    by_numpy = {d.numpy: d for d in DTYPES.values() if d != BF16}
+    return by_numpy[np.promote_types(a.numpy, b.numpy)]
