@@ -1,0 +1,1 @@
+"""The tuning loop: the one place where search, model, log and machines meet."""
