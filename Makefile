@@ -1,0 +1,59 @@
+# Everything runs in .venv; `make help` lists the targets, PYTHON=… chooses the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+demo: compiler $(VENV)/installed-run ## tune four kernels on this machine and show what was found (6 minutes)
+	@$(BIN)/python -m tilewright.demo
+
+test: $(VENV)/installed-test ## install what tests need, run the whole suite
+	@$(BIN)/python -m pytest
+
+check: $(VENV)/installed-test ## style, types, import layers, sizes
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m tools.check_sizes
+
+bench: compiler $(VENV)/installed-run ## measure against the machine's peaks and numpy
+	@$(BIN)/python -m benchmarks.run
+
+clean: ## remove .venv, caches and what the demo wrote
+	@rm -rf $(VENV) build dist *.egg-info tilewright-demo .pytest_cache .mypy_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: compiler
+compiler:
+	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
+		echo "make: no C compiler: install gcc or clang (Debian, Ubuntu: apt install gcc)" >&2; exit 1; }
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "make: $(PYTHON) is not Python 3.11 or newer: try make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "make: $(PYTHON) -m venv failed (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
+
+# $(call install,extras): the name of each package as pip comes to it; the log if it fails
+define install
+	@printf 'Installing into $(VENV):'
+	@PYTHONUNBUFFERED=1 $(BIN)/python -m pip install --disable-pip-version-check -e '.[$(1)]' 2>&1 \
+		| tee $(VENV)/install.log \
+		| while read -r word name _; do [ "$$word" = Collecting ] && printf ' %s' "$${name%%[<>=\[;]*}"; done; \
+		[ "$${PIPESTATUS[0]}" = 0 ] || { echo; tail -n 20 $(VENV)/install.log >&2; exit 1; }
+	@printf '\n'
+	@touch $@
+endef
+
+$(VENV)/installed-run: pyproject.toml | $(VENV)/bin/python
+	$(call install,server,tuner)
+
+$(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
+	$(call install,server,tuner,test)
