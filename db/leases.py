@@ -1,0 +1,232 @@
+"""Grants of candidates to workers: claimed, kept alive, answered once, or lost.
+
+A lease's number in the table is its fencing number. A result counts only under the lease that
+holds its candidate; a lease that nobody renewed gives its candidates back to the queue.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db import trials
+from db.schema import CandidateRow, JobRow, LeaseRow, WorkerRow
+from db.states import HELD, CandidateState, LeaseState
+from tuner.errors import Conflict
+from tuner.record import Measurement, Outcome, Purpose
+
+#: Lost this often, a candidate is set aside: it may be what kills its workers.
+MAX_LOSSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A worker's wish for work."""
+
+    worker: str
+    #: chosen by the worker: the same claim gets the same grant
+    id: str
+    targets: Sequence[str]
+    max_items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a claim got: `items` share workload, target, purpose and timing."""
+
+    lease: LeaseRow
+    job: JobRow
+    items: list[CandidateRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Ids of candidates whose results were recorded now, and had been before."""
+
+    accepted: list[str]
+    replayed: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Leases whose work is not wanted any more, and leases that are lost."""
+
+    cancel: list[str]
+    lost: list[str]
+
+
+def claim(session: Session, wish: Claim, expires_at: float) -> Grant | None:
+    """The grant that this claim got before, else a new one; None if there is nothing to do."""
+    query = select(LeaseRow).where(LeaseRow.worker == wish.worker, LeaseRow.claim == wish.id)
+    lease = session.scalar(query)
+    if lease is not None:
+        items = _held(session, lease.id) if lease.state == LeaseState.OPEN else []
+    else:
+        items = _choose(session, wish)
+        if items:
+            lease = _grant(session, wish, items, expires_at)
+    if lease is None or not items:
+        return None
+    job = session.scalars(select(JobRow).where(JobRow.id == lease.job)).one()
+    return Grant(lease, job, items)
+
+
+def _choose(session: Session, wish: Claim) -> list[CandidateRow]:
+    fingerprint = session.scalars(
+        select(WorkerRow.fingerprint).where(WorkerRow.id == wish.worker)
+    ).one()
+    free = select(CandidateRow).where(
+        CandidateRow.state == CandidateState.QUEUED,
+        CandidateRow.target.in_(wish.targets),
+        CandidateRow.fingerprint == fingerprint,
+    )
+    by_urgency = free.join(JobRow, JobRow.id == CandidateRow.job).order_by(
+        JobRow.priority.desc(), CandidateRow.number
+    )
+    first = session.scalar(by_urgency.limit(1))
+    if first is None:
+        return []
+    alike = free.where(
+        CandidateRow.job == first.job,
+        CandidateRow.workload == first.workload,
+        CandidateRow.target == first.target,
+        CandidateRow.purpose == first.purpose,
+    ).order_by(CandidateRow.number)
+    rows = session.scalars(alike.limit(wish.max_items)).all()
+    return _batch(first, rows)
+
+
+def _batch(first: CandidateRow, rows: Sequence[CandidateRow]) -> list[CandidateRow]:
+    """What goes out together. Leaders of a play-off belong together; else one that was lost goes
+    alone, so that it takes no other candidate with it should it kill the worker again."""
+    together = [row for row in rows if row.timing == first.timing]
+    if first.purpose == Purpose.PLAYOFF:
+        return together
+    return [first] if first.losses else [row for row in together if not row.losses]
+
+
+def _grant(session: Session, wish: Claim, items: list[CandidateRow], expires_at: float) -> LeaseRow:
+    lease = LeaseRow(
+        id=uuid.uuid4().hex,
+        worker=wish.worker,
+        claim=wish.id,
+        job=items[0].job,
+        state=LeaseState.OPEN,
+        expires_at=expires_at,
+    )
+    session.add(lease)
+    session.flush()
+    for row in items:
+        row.state, row.lease = CandidateState.LEASED, lease.id
+    session.flush()
+    return lease
+
+
+def _held(session: Session, lease: str) -> list[CandidateRow]:
+    query = select(CandidateRow).where(CandidateRow.lease == lease, CandidateRow.state.in_(HELD))
+    return list(session.scalars(query.order_by(CandidateRow.number)))
+
+
+def beat(session: Session, worker: str, ids: Sequence[str], expires_at: float) -> Beat:
+    """Renews the open ones of the leases `ids` of `worker`."""
+    query = select(LeaseRow).where(LeaseRow.worker == worker, LeaseRow.id.in_(ids))
+    found = {lease.id: lease for lease in session.scalars(query)}
+    cancel, lost = [], [id for id in ids if id not in found]
+    for lease in found.values():
+        if lease.state == LeaseState.LOST:
+            lost.append(lease.id)
+        elif lease.state == LeaseState.OPEN:
+            lease.expires_at = expires_at
+            states = {row.state for row in _held(session, lease.id)}
+            if CandidateState.WITHDRAWN in states:
+                cancel.append(lease.id)
+    return Beat(cancel, lost)
+
+
+def report(
+    session: Session,
+    lease_id: str,
+    fence: int,
+    results: Mapping[str, Measurement],
+    now: float,
+) -> Receipt:
+    """Records results by candidate id, each once.
+
+    Raises Conflict, and records nothing, unless the lease holds every candidate that is new.
+    """
+    lease = session.scalar(select(LeaseRow).where(LeaseRow.id == lease_id))
+    if lease is None or lease.fence != fence:
+        raise Conflict(f"no lease {lease_id!r} with fence {fence}")
+    query = select(CandidateRow).where(
+        CandidateRow.lease == lease.id, CandidateRow.id.in_(list(results))
+    )
+    rows = {row.id: row for row in session.scalars(query)}
+    receipt = Receipt([], [])
+    for id, measurement in results.items():
+        row = rows.get(id)
+        if row is not None and row.state == CandidateState.DONE:
+            receipt.replayed.append(id)
+        elif row is not None and lease.state == LeaseState.OPEN and row.state in HELD:
+            _settle(session, lease, row, measurement, now)
+            receipt.accepted.append(id)
+        elif measurement.outcome == Outcome.CANCELLED:
+            receipt.replayed.append(id)
+        else:
+            raise Conflict(f"lease {lease_id!r} does not hold candidate {id!r} any more")
+    if lease.state == LeaseState.OPEN and not _held(session, lease.id):
+        lease.state = LeaseState.ANSWERED
+    return receipt
+
+
+def _settle(
+    session: Session, lease: LeaseRow, row: CandidateRow, measurement: Measurement, now: float
+) -> None:
+    """Records a result. A worker that cancelled a candidate has not tried it: unless nobody
+    wants it, it goes back to the queue, and that does not count as a loss."""
+    if measurement.outcome == Outcome.CANCELLED:
+        wanted = row.state == CandidateState.LEASED
+        row.state = CandidateState.QUEUED if wanted else CandidateState.CANCELLED
+        return
+    row.state = CandidateState.DONE
+    trials.record(session, row, lease.worker, measurement, now)
+
+
+def lose_all(session: Session, worker: str, now: float) -> None:
+    """Every open lease of `worker` is lost."""
+    query = select(LeaseRow).where(LeaseRow.state == LeaseState.OPEN, LeaseRow.worker == worker)
+    for lease in session.scalars(query).all():
+        _lose(session, lease, now)
+
+
+def reap(session: Session, now: float) -> int:
+    """Every open lease that nobody renewed in time is lost; returns how many."""
+    overdue = session.scalars(
+        select(LeaseRow).where(LeaseRow.state == LeaseState.OPEN, LeaseRow.expires_at < now)
+    ).all()
+    for lease in overdue:
+        _lose(session, lease, now)
+    return len(overdue)
+
+
+def _lose(session: Session, lease: LeaseRow, now: float) -> None:
+    lease.state = LeaseState.LOST
+    for row in _held(session, lease.id):
+        if row.state == CandidateState.WITHDRAWN:
+            row.state = CandidateState.CANCELLED
+            continue
+        row.losses += 1
+        if row.losses < MAX_LOSSES:
+            row.state = CandidateState.QUEUED
+            continue
+        row.state = CandidateState.DONE
+        trials.record(session, row, lease.worker, _lost_measurement(row), now)
+    session.flush()
+
+
+def _lost_measurement(row: CandidateRow) -> Measurement:
+    detail = f"{row.losses} workers were lost while they had it; set aside"
+    return Measurement(outcome=Outcome.WORKER_LOST, detail=detail)

@@ -1,0 +1,51 @@
+"""Bringing a database to the schema of this version, and telling whether it has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, make_url
+
+from db.engine import make_engine
+from tuner.errors import LogError
+
+_SCRIPTS = Path(__file__).parent / "migrations"
+
+
+def migrate(url: str) -> None:
+    """Makes the database if it is not there and brings its schema to this version's."""
+    parsed = make_url(url)
+    engine = make_engine(parsed)
+    path = Path(parsed.database or "")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Programs and measurements are their owner's business; -wal and -shm files take this mode too.
+    path.touch(mode=0o600)
+    try:
+        with engine.begin() as connection:
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    finally:
+        engine.dispose()
+
+
+def require_current(engine: Engine) -> None:
+    """Raises LogError unless the database has this version's schema."""
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    expected = ScriptDirectory.from_config(_config()).get_current_head()
+    if found != expected:
+        raise LogError(
+            f"{engine.url}: the schema has revision {found or 'none'}, this version needs "
+            f"{expected}; db.migrate brings an older one up, a newer one needs a newer Tilewright"
+        )
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
+    return config

@@ -1,0 +1,169 @@
+"""The tuning log on the database; the same protocol as tuner.log.MemoryLog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from db.clock import Clock, wall_clock
+from db.engine import Database
+from db.rows import (
+    model_of,
+    model_row,
+    record_of,
+    record_row,
+    schedule_of,
+    schedule_row,
+    workload_of,
+    workload_row,
+)
+from db.schema import ModelRow, RecordRow, ScheduleRow, SourceRow, WorkloadRow
+from tuner.errors import Conflict, NotFound
+from tuner.log import (
+    UNMEASURED,
+    LoggedWorkload,
+    RecordFilter,
+    SavedModel,
+    require_sha256,
+    same_trial,
+)
+from tuner.record import BestSchedule, Purpose, Record
+
+
+class SqlLog:
+    """A TuningLog whose every call is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock = wall_clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add_workload(self, workload: LoggedWorkload) -> None:
+        with self._database.write() as session:
+            add_workload(session, workload, self._clock())
+
+    def workload(self, hash: str) -> LoggedWorkload:
+        with self._database.read() as session:
+            row = session.get(WorkloadRow, hash)
+            if row is None:
+                raise NotFound(f"no workload {hash!r} in the log")
+            return workload_of(row)
+
+    def append(self, records: Sequence[Record]) -> int:
+        with self._database.write() as session:
+            return sum(append(session, record, self._clock()) for record in records)
+
+    def records(
+        self, where: RecordFilter, after: int = 0, limit: int | None = None
+    ) -> list[Record]:
+        query = select(RecordRow).where(RecordRow.sequence > after).order_by(RecordRow.sequence)
+        with self._database.read() as session:
+            found = session.scalars(_filtered(query, where).limit(limit))
+            return [record_of(row) for row in found]
+
+    def measured(self, workload: str, target: str, fingerprint: str) -> frozenset[str]:
+        query = select(RecordRow.steps_key).where(
+            RecordRow.workload == workload,
+            RecordRow.target == target,
+            RecordRow.fingerprint == fingerprint,
+            RecordRow.purpose == Purpose.SEARCH,
+            RecordRow.outcome.not_in(sorted(UNMEASURED)),
+        )
+        with self._database.read() as session:
+            return frozenset(session.scalars(query))
+
+    def set_best(self, schedules: Sequence[BestSchedule]) -> None:
+        with self._database.write() as session:
+            for schedule in schedules:
+                set_best(session, schedule)
+
+    def best(
+        self, workload: str, target: str, k: int = 1, fingerprint: str | None = None
+    ) -> list[BestSchedule]:
+        query = select(ScheduleRow).where(
+            ScheduleRow.workload == workload, ScheduleRow.target == target
+        )
+        with self._database.read() as session:
+            if fingerprint is None:
+                last = session.scalar(query.order_by(ScheduleRow.position.desc()).limit(1))
+                fingerprint = last.fingerprint if last else ""
+            found = session.scalars(
+                query.where(ScheduleRow.fingerprint == fingerprint)
+                .order_by(ScheduleRow.median_s, ScheduleRow.id)
+                .limit(k)
+            )
+            return [schedule_of(row) for row in found]
+
+    def schedule(self, id: str) -> BestSchedule:
+        with self._database.read() as session:
+            row = session.scalar(select(ScheduleRow).where(ScheduleRow.id == id))
+            if row is None:
+                raise NotFound(f"no schedule {id!r} in the log")
+            return schedule_of(row)
+
+    def add_source(self, sha256: str, text: str) -> None:
+        require_sha256(sha256, text)
+        with self._database.write() as session:
+            session.merge(SourceRow(sha256=sha256, text=text))
+
+    def source(self, sha256: str) -> str:
+        with self._database.read() as session:
+            row = session.get(SourceRow, sha256)
+            if row is None:
+                raise NotFound(f"no source {sha256!r} in the log")
+            return row.text
+
+    def save_model(self, model: SavedModel) -> None:
+        with self._database.write() as session:
+            session.merge(model_row(model))
+
+    def model(self, target: str) -> SavedModel | None:
+        with self._database.read() as session:
+            row = session.get(ModelRow, target)
+            return None if row is None else model_of(row)
+
+
+def add_workload(session: Session, workload: LoggedWorkload, now: float) -> None:
+    """Adds it in the caller's transaction; the first entry of a hash stays."""
+    if session.get(WorkloadRow, workload.hash) is None:
+        session.add(workload_row(workload, now))
+        session.flush()
+
+
+def append(session: Session, record: Record, now: float) -> int:
+    """Appends in the caller's transaction; 1 if it was new, see TuningLog.append."""
+    known = session.scalar(select(RecordRow).where(RecordRow.id == record.id))
+    if known is not None:
+        if not same_trial(record_of(known), record):
+            raise Conflict(f"record {record.id!r} is in the log with another content")
+        return 0
+    if session.get(WorkloadRow, record.workload) is None:
+        raise NotFound(f"record {record.id!r}: no workload {record.workload!r} in the log")
+    session.add(record_row(record, now))
+    session.flush()
+    return 1
+
+
+def set_best(session: Session, schedule: BestSchedule) -> None:
+    """Puts it in place of the one with its id, in the caller's transaction."""
+    older = session.scalar(select(ScheduleRow).where(ScheduleRow.id == schedule.id))
+    if older is not None:
+        session.delete(older)
+        session.flush()
+    session.add(schedule_row(schedule))
+    session.flush()
+
+
+def _filtered(query: Select[RecordRow], where: RecordFilter) -> Select[RecordRow]:
+    for column, wanted in (
+        (RecordRow.workload, where.workload),
+        (RecordRow.target, where.target),
+        (RecordRow.fingerprint, where.fingerprint),
+        (RecordRow.job, where.job),
+        (RecordRow.purpose, where.purpose),
+        (RecordRow.outcome, where.outcome),
+    ):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    return query

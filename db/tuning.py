@@ -1,0 +1,103 @@
+"""Jobs as a tuner sees them: leased, kept, reported on.
+
+Each write names the fencing number of the tuner's lease, and is refused once another tuner has
+the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import and_, or_, select
+from sqlalchemy.orm import Session
+
+from db import events, jobs
+from db.events import EventKind
+from db.schema import JobRow, WorkerRow
+from db.states import JobState
+from tuner.errors import Conflict
+from tuner.target import target
+
+
+def lease(
+    session: Session, tuner: str, live: Sequence[WorkerRow], now: float, until: float
+) -> JobRow | None:
+    """The most urgent job that one of the `live` workers can measure, or that is out of time.
+
+    A queued job begins to run, on the machine that was heard of last; a running one that its
+    tuner left goes on, on its machine.
+    """
+    waiting = or_(
+        JobRow.state == JobState.QUEUED,
+        and_(JobRow.state == JobState.RUNNING, JobRow.leased_until < now),
+    )
+    query = select(JobRow).where(waiting).order_by(JobRow.priority.desc(), JobRow.number)
+    for job in session.scalars(query).all():
+        if job.state == JobState.QUEUED and not _settle_machine(session, job, live, now):
+            continue
+        if job.state == JobState.RUNNING and not _worth_running(job, live, now):
+            continue
+        job.tuner, job.leased_until = tuner, until
+        job.fence += 1
+        _start(session, job, now)
+        return job
+    return None
+
+
+def _settle_machine(session: Session, job: JobRow, live: Sequence[WorkerRow], now: float) -> bool:
+    """Chooses target and machine of a queued job; False if it has to wait or was ended."""
+    if job.target is None:
+        targets = preferred_targets(live)
+        if len(targets) > 1:
+            reason = f"no target was named, and there is more than one: {', '.join(targets)}"
+            jobs.end(session, job, JobState.FAILED, reason, now)
+            return False
+        job.target = targets[0] if targets else None
+    fitting = [worker for worker in live if job.target in worker.targets]
+    job.fingerprint = fitting[0].fingerprint if fitting else None
+    return bool(fitting)
+
+
+def preferred_targets(live: Sequence[WorkerRow]) -> list[str]:
+    """The best target of each live worker; of those that differ only in their number of threads,
+    the one with the fewest."""
+    names = sorted({worker.targets[0] for worker in live}, key=lambda n: -target(n).threads)
+    return sorted({name.rpartition("-")[0]: name for name in names}.values())
+
+
+def _worth_running(job: JobRow, live: Sequence[WorkerRow], now: float) -> bool:
+    alive = any(worker.fingerprint == job.fingerprint for worker in live)
+    return alive or job.cancel or remaining_s(job, now) <= 0
+
+
+def _start(session: Session, job: JobRow, now: float) -> None:
+    if job.state == JobState.RUNNING:
+        return
+    job.state, job.started_at = JobState.RUNNING, now
+    for row in jobs.workloads_of(session, job.id):
+        row.state = JobState.RUNNING
+    data = {"state": JobState.RUNNING, "reason": "", "target": job.target}
+    events.add(session, job, EventKind.STATE, data, now)
+
+
+def remaining_s(job: JobRow, now: float) -> float:
+    """What is left of the job's seconds; they count from when it began to run."""
+    return job.budget_s if job.started_at is None else job.started_at + job.budget_s - now
+
+
+def held(session: Session, id: str, fence: int) -> JobRow:
+    """The job, for a write by the tuner that leased it. Raises Conflict if it lost the lease."""
+    job = jobs.get(session, id)
+    if job.fence != fence or job.state != JobState.RUNNING:
+        raise Conflict(f"job {id!r} is {job.state} under fence {job.fence}, not {fence}")
+    return job
+
+
+def renew(session: Session, id: str, fence: int, until: float) -> None:
+    """Keeps the lease. Raises Conflict if it is lost."""
+    held(session, id, fence).leased_until = until
+
+
+def release(session: Session, id: str, fence: int) -> None:
+    """Gives a job back unfinished, so that the next tuner goes on at once."""
+    held(session, id, fence).leased_until = 0.0
