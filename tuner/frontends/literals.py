@@ -37,8 +37,8 @@ def fold(node: ast.expr) -> Number | None:
         case ast.Name(id="inf"):
             return math.inf
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = fold(operand)
-            return None if value is None else _checked(-value, node)
+            inner = fold(operand)
+            return None if inner is None else _checked(-inner, node)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return fold(operand)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _FOLDS:
