@@ -1,0 +1,259 @@
+"""The steps of a tiled contraction.
+
+Loops made from loop `l` are called: `lo` over tiles, `lt` within a tile, `lb` and `la` over blocks
+of tiles and within a block, `lu` and `lv` over vectors and within one, `lz` in the nest of start
+values; of a reduction loop, `lb` over blocks and `li` within one.
+"""
+
+from __future__ import annotations
+
+from tuner.schedule.steps import (
+    CacheWrite,
+    ComputeAt,
+    DecomposeReduction,
+    Pack,
+    Reorder,
+    Split,
+    Step,
+    Unroll,
+    Vectorize,
+)
+from tuner.space.knobs import Values
+from tuner.space.rules.contraction_plan import (
+    BLOCKED,
+    OTHERS_ROW_VECTOR,
+    PANEL,
+    VECTOR_OTHERS_ROW,
+    WHOLE,
+    ContractionPlan,
+)
+from tuner.space.structure import Operand
+
+Steps = list[Step]
+
+
+def steps(plan: ContractionPlan, values: Values) -> tuple[Step, ...]:
+    """The steps of one point."""
+    out = _packs(plan, values, (BLOCKED, WHOLE))
+    if plan.fused:
+        return tuple(out + _fused(plan, values))
+    if plan.stage.starts_inside and not plan.value(values, "block"):
+        return tuple(out + _whole(plan, values))
+    return tuple(out + _blocked(plan, values))
+
+
+def _whole(plan: ContractionPlan, values: Values) -> Steps:
+    """The tile's start values, its whole reduction and its stores, one after the other."""
+    stage = plan.stage
+    tile = (f"{plan.row}t", f"{plan.vector}t")
+    outer = _outer(plan, values)
+    out = _tiling(plan, values)
+    out.append(Reorder((*stage.idle, *outer, *tile)))
+    out += _packs(plan, values, (PANEL,))
+    out += _staged(plan, outer[-1], loads=False)
+    start = tuple(f"{loop}z" for loop in tile)
+    out.append(DecomposeReduction(f"{stage.output.name}c", tile[0], start))
+    out += _reduction(plan, values, tile)
+    for rows, vector in (start, tile):
+        out += _tile_body(plan, values, rows, vector)
+    return out + _stored(plan, values, "s")
+
+
+def _blocked(plan: ContractionPlan, values: Values) -> Steps:
+    """Start values of the whole output first; then tiles are loaded, accumulated into over one
+    block of the reduction, and stored again."""
+    stage = plan.stage
+    tile = (f"{plan.row}t", f"{plan.vector}t")
+    out: Steps = []
+    if stage.starts_inside:
+        out += _start_everywhere(plan)
+    out += _tiling(plan, values)
+    outer = list(_outer(plan, values))
+    block = plan.value(values, "block")
+    if block:
+        first = plan.reduction()[0]
+        out.append(Split(first, block, f"{first}b", f"{first}i"))
+        outer.insert(-1, f"{first}b")
+    splits, loops = _reduction_loops(plan, values)
+    idle = (*stage.idle, *stage.idle_inside)
+    out += splits
+    out.append(Reorder((*idle, *outer, *loops, *tile)))
+    out += _packs(plan, values, (PANEL,))
+    out += _staged(plan, outer[-1], loads=True)
+    out += _unrolled_reduction(plan, values)
+    out += _tile_body(plan, values, *tile)
+    return out + _stored(plan, values, "r") + _stored(plan, values, "s")
+
+
+def _fused(plan: ContractionPlan, values: Values) -> Steps:
+    """The last consumer is tiled; what it consumes is computed tile by tile inside of it."""
+    stage, axes = plan.stage, plan.tiled_loops()
+    own = (plan.row, plan.vector)
+    last = plan.fused[-1]
+    idle = tuple(loop for loop in last.order if loop not in last.loops)
+    outer = _outer(plan, values)
+    tile = tuple(f"{axes[axis]}t" for axis in own)
+    out = _tiling(plan, values)
+    out.append(Reorder((*idle, *outer, *tile)))
+    order = plan.order()
+    for consumer in reversed(plan.fused[:-1]):
+        out.append(ComputeAt(consumer.output, outer[-1], ()))
+    out.append(ComputeAt(stage.output.name, outer[-1], order))
+    out += _packs(plan, values, (PANEL,))
+    out.append(Reorder((*stage.idle, *plan.others(), *own)))
+    start = tuple(f"{loop}z" for loop in own)
+    out.append(DecomposeReduction(stage.output.name, plan.row, start))
+    out += _reduction(plan, values, own)
+    nests = [start, own]
+    for consumer in plan.fused[:-1]:
+        loops = dict(zip(stage.spatial, consumer.loops, strict=True))
+        rows, vector = (loops[axis] for axis in own)
+        out.append(Reorder((*(n for n in consumer.order if n not in (rows, vector)), rows, vector)))
+        nests.append((rows, vector))
+    for rows, vector in (*nests, tile):
+        out += _tile_body(plan, values, rows, vector)
+    return out
+
+
+def _tiling(plan: ContractionPlan, values: Values) -> Steps:
+    axes = plan.tiled_loops()
+    vector, row = axes[plan.vector], axes[plan.row]
+    width = plan.value(values, "vectors") * plan.lanes
+    out: Steps = [
+        Split(vector, width, f"{vector}o", f"{vector}t"),
+        Split(row, plan.value(values, "rows"), f"{row}o", f"{row}t"),
+    ]
+    block = plan.value(values, "rowblock")
+    if block:
+        out.append(Split(f"{row}o", block, f"{row}b", f"{row}a"))
+    return out
+
+
+def _outer(plan: ContractionPlan, values: Values) -> tuple[str, ...]:
+    """The loops outside of the tile, outermost first."""
+    axes = plan.tiled_loops()
+    others = [axes[axis] for axis in plan.others()]
+    vector, row = f"{axes[plan.vector]}o", axes[plan.row]
+    blocked = bool(plan.value(values, "rowblock"))
+    inner = f"{row}a" if blocked else f"{row}o"
+    match plan.value(values, "order"):
+        case order if order == OTHERS_ROW_VECTOR:
+            loops = [*others, inner, vector]
+        case order if order == VECTOR_OTHERS_ROW:
+            loops = [vector, *others, inner]
+        case _:
+            loops = [*others, vector, inner]
+    return (f"{row}b", *loops) if blocked else tuple(loops)
+
+
+def _packs(plan: ContractionPlan, values: Values, forms: tuple[int, ...]) -> Steps:
+    """The packs of operands whose knob has one of `forms`."""
+    out: Steps = []
+    for i, operand in enumerate(plan.stage.operands):
+        form = plan.value(values, f"pack{i}")
+        if form in forms:
+            out += _pack(plan, values, operand, form)
+    return out
+
+
+def _pack(plan: ContractionPlan, values: Values, operand: Operand, form: int) -> Steps:
+    """One pack, its copy in vectors where both sides are contiguous."""
+    in_vectors = operand.uses(plan.vector)
+    axis = plan.vector if in_vectors else plan.row
+    width = plan.value(values, "vectors") * plan.lanes if in_vectors else plan.value(values, "rows")
+    dims = list(range(len(operand.indices)))
+    if form == WHOLE:
+        moved = operand.dims_of(axis)[0] if in_vectors else dims[-1]
+        layout = [*(str(d) for d in dims if d != moved), str(moved)]
+    else:
+        moved = operand.dims_of(axis)[0]
+        rest = [str(d) for d in dims if d != moved]
+        layout = [f"{moved}//{width}", *rest, f"{moved}%{width}"] if form == BLOCKED else [
+            *rest, str(moved),
+        ]  # fmt: skip
+    packed = f"{operand.buffer.name}p"
+    loops = tuple(f"{packed}{n}" for n in range(len(layout)))
+    place = f"{plan.tiled_loops()[plan.vector]}o" if form == PANEL else ""
+    out: Steps = [Pack(operand.buffer.name, packed, place, tuple(layout), loops)]
+    contiguous = moved == dims[-1]
+    if contiguous and in_vectors and form != WHOLE:
+        out += _vectors(plan, values, loops[-1])
+    elif contiguous and form == WHOLE and operand.buffer.shape[-1] >= plan.lanes:
+        out += [
+            Split(loops[-1], plan.lanes, f"{loops[-1]}o", f"{loops[-1]}v"),
+            Vectorize(f"{loops[-1]}v"),
+        ]
+    return out
+
+
+def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
+    output = plan.stage.output
+    dims = range(len(output.shape))
+    return [
+        CacheWrite(
+            output.name,
+            loop,
+            f"{output.name}c",
+            plan.order(),
+            tuple(f"{output.name}r{d}" for d in dims) if loads else (),
+            tuple(f"{output.name}s{d}" for d in dims),
+        )
+    ]
+
+
+def _stored(plan: ContractionPlan, values: Values, kind: str) -> Steps:
+    """The nest that moves a tile between the output and its cache: "r" reads, "s" stores."""
+    output = plan.stage.output
+    names = tuple(f"{output.name}{kind}{d}" for d in plan.order())
+    out: Steps = [] if plan.order() == tuple(range(len(names))) else [Reorder(names)]
+    return out + _tile_body(plan, values, names[-2], names[-1])
+
+
+def _start_everywhere(plan: ContractionPlan) -> Steps:
+    """The output's start values in a nest of their own, in vectors along its last dimension."""
+    stage = plan.stage
+    loops = [*stage.idle, *(s for s in stage.spatial)]
+    out: Steps = [
+        Reorder(tuple(loops)),
+        DecomposeReduction(stage.output.name, loops[0], tuple(f"{s}z" for s in loops)),
+    ]
+    last = f"{loops[-1]}z"
+    if stage.extents[loops[-1]] >= plan.lanes:
+        out += [Split(last, plan.lanes, f"{last}o", f"{last}v"), Vectorize(f"{last}v")]
+    return out
+
+
+def _reduction_loops(plan: ContractionPlan, values: Values) -> tuple[Steps, tuple[str, ...]]:
+    """The split that makes the unrolled reduction loop, and all reduction loops below the block."""
+    loops = list(plan.reduction())
+    if plan.value(values, "block"):
+        loops[0] = f"{loops[0]}i"
+    unroll, last = plan.value(values, "unroll"), loops[-1]
+    if unroll in (1, plan.stage.extents.get(last)):
+        return [], tuple(loops)
+    split = Split(last, unroll, f"{last}o", f"{last}t")
+    return [split], (*loops[:-1], f"{last}o", f"{last}t")
+
+
+def _unrolled_reduction(plan: ContractionPlan, values: Values) -> Steps:
+    _, loops = _reduction_loops(plan, values)
+    return [Unroll(loops[-1])] if plan.value(values, "unroll") > 1 else []
+
+
+def _reduction(plan: ContractionPlan, values: Values, tile: tuple[str, ...]) -> Steps:
+    """Reduction loops outside of the tile's."""
+    splits, loops = _reduction_loops(plan, values)
+    order = Reorder((*plan.stage.idle_inside, *loops, *tile))
+    return [*splits, order, *_unrolled_reduction(plan, values)]
+
+
+def _tile_body(plan: ContractionPlan, values: Values, rows: str, vector: str) -> Steps:
+    """The two loops of a tile written out, in vectors."""
+    return [*_vectors(plan, values, vector), Unroll(rows)]
+
+
+def _vectors(plan: ContractionPlan, values: Values, loop: str) -> Steps:
+    if plan.value(values, "vectors") == 1:
+        return [Vectorize(loop)]
+    over, within = f"{loop}u", f"{loop}v"
+    return [Split(loop, plan.lanes, over, within), Vectorize(within), Unroll(over)]

@@ -1,0 +1,184 @@
+"""The rule for everything that is no contraction: vectors in the innermost loops.
+
+An innermost loop is a map, where each store has its own element for each iteration, or a fold,
+where one accumulating store has the same element for all of them. A contiguous map is split into
+groups of vectors. A contiguous fold keeps one partial result for each lane of such a group, so
+that its operations do not wait for each other. A loop that is neither stays as it is. In a nest of
+nothing but loops around one store, the loop that makes the store contiguous comes innermost first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuner.ir.affine import Linear, linear
+from tuner.ir.nodes import For, Load, Program, Select, Stmt, Store, Var
+from tuner.ir.visit import stmt_exprs, variables, walk, walk_exprs
+from tuner.schedule.steps import Reorder, Rfactor, Split, Step, Unroll, Vectorize
+from tuner.space.knobs import Constraint, Knob, Values
+from tuner.space.space import Part, Schedule
+from tuner.space.structure import chain
+from tuner.target import Target
+
+#: Vectors in one group; 0 leaves the loop alone.
+GROUPS = (0, 1, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An innermost loop that can run in vectors."""
+
+    loop: str
+    extent: int
+    #: lanes of its widest element type
+    lanes: int
+    fold: bool
+    #: the order that makes it innermost, () where it is
+    reorder: tuple[str, ...] = ()
+
+    def steps(self, group: int) -> list[Step]:
+        """In groups of `group` vectors; [] for 0."""
+        if not group:
+            return []
+        over, within = f"{self.loop}o", f"{self.loop}t"
+        out: list[Step] = [Reorder(self.reorder)] if self.reorder else []
+        out.append(Split(self.loop, group * self.lanes, over, within))
+        if not self.fold:
+            return out + self._vectors(within, group)
+        start, end = f"{self.loop}z", f"{self.loop}e"
+        out.append(Rfactor(within, f"{self.loop}c", start, end))
+        out += self._vectors(within, group) + self._vectors(start, group)
+        if group == 1:
+            return [*out, Vectorize(end)]
+        names = (f"{end}o", f"{end}t")
+        out += [
+            Split(end, self.lanes, *names),
+            Rfactor(names[1], f"{self.loop}d", f"{end}z", f"{end}e"),
+        ]
+        return [*out, Unroll(names[0]), *(Vectorize(n) for n in (names[1], f"{end}z", f"{end}e"))]
+
+    def _vectors(self, loop: str, group: int) -> list[Step]:
+        if group == 1:
+            return [Vectorize(loop)]
+        return [Split(loop, self.lanes, f"{loop}u", f"{loop}v"), Vectorize(f"{loop}v"),
+                Unroll(f"{loop}u")]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowwisePart:
+    """The schedules of one nest whose innermost loops run in vectors."""
+
+    nest: int
+    leaves: tuple[Leaf, ...]
+    knobs: tuple[Knob, ...]
+    constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def name(self) -> str:
+        kinds = ", ".join("fold" if leaf.fold else "map" for leaf in self.leaves)
+        return f"row-wise {self.nest}: {kinds}"
+
+    def steps(self, values: Values) -> Schedule:
+        """The steps of one point."""
+        return tuple(
+            step
+            for leaf, knob in zip(self.leaves, self.knobs, strict=True)
+            for step in leaf.steps(values[knob.name])
+        )
+
+    def guesses(self, schedule: Schedule) -> Iterator[dict[str, int]]:
+        """The point that the front of `schedule` may have come from."""
+        factors = {s.loop: s.factor for s in schedule if isinstance(s, Split)}
+        yield {
+            knob.name: factors.get(leaf.loop, 0) // leaf.lanes
+            for leaf, knob in zip(self.leaves, self.knobs, strict=True)
+        }
+
+
+def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, frozenset[int]]]:
+    """What the rule offers for top-level statement `nest`; [] where it has no loop to run in
+    vectors."""
+    top = program.body[nest]
+    if not isinstance(top, For):
+        return []
+    found = tuple(_leaves(program, top, target))
+    knobs = []
+    for i, leaf in enumerate(found):
+        groups = tuple(g for g in GROUPS if g * leaf.lanes <= leaf.extent)
+        knobs.append(Knob(f"n{nest}.group{i}", groups, structural=True))
+    return [(RowwisePart(nest, found, tuple(knobs)), frozenset({nest}))] if found else []
+
+
+def _leaves(program: Program, top: For, target: Target) -> Iterator[Leaf]:
+    nest, body = chain(top)
+    if len(nest) > 1 and all(isinstance(s, Store) for s in body):
+        best = _contiguous(program, nest, body, target)
+        if best is not None:
+            yield best
+            return
+    for loop in walk((top,)):
+        if isinstance(loop, For) and all(isinstance(s, Store) for s in loop.body):
+            leaf = _leaf(program, loop, loop.body, target)
+            if leaf is not None:
+                yield leaf
+
+
+def _contiguous(
+    program: Program, nest: list[For], body: tuple[Stmt, ...], target: Target
+) -> Leaf | None:
+    """A loop further out that makes the nest's single store contiguous, where the innermost loop
+    does not."""
+    if len(body) != 1 or _leaf(program, nest[-1], body, target) is not None:
+        return None
+    for loop in nest[:-1]:
+        leaf = _leaf(program, loop, body, target)
+        if leaf is not None and not leaf.fold:
+            names = [f.var for f in nest if f.var != loop.var]
+            return Leaf(leaf.loop, leaf.extent, leaf.lanes, leaf.fold, (*names, loop.var))
+    return None
+
+
+def _leaf(program: Program, loop: For, body: tuple[Stmt, ...], target: Target) -> Leaf | None:
+    """`loop` as if it were innermost around `body`; None where vectors would not pay."""
+    found = [s for s in body if isinstance(s, Store)]
+    bits = [program.buffer(s.buffer).dtype.bits for s in found]
+    for store in found:
+        for expr in walk_exprs(store.value):
+            if isinstance(expr, Load):
+                bits.append(expr.dtype.bits)
+            if isinstance(expr, Select) and loop.var in variables(expr.cond):
+                return None
+    lanes = target.lanes(max(bits))
+    if lanes < 2 or loop.extent < lanes or any(_scattered(s, loop.var) for s in found):
+        return None
+    inside = [any(loop.var in variables(i) for i in s.indices) for s in found]
+    if all(inside):
+        return Leaf(loop.var, loop.extent, lanes, fold=False)
+    if len(found) == 1 and found[0].reduce is not None:
+        contiguous = [_stride(load.indices, loop.var) in (0, 1) for load in _loads(found[0])]
+        return Leaf(loop.var, loop.extent, lanes, fold=True) if all(contiguous) else None
+    return None
+
+
+def _scattered(store: Store, loop: str) -> bool:
+    """Whether the store moves by more than one element."""
+    return _stride(store.indices, loop) not in (0, 1)
+
+
+def _loads(store: Store) -> list[Load]:
+    return [e for top in stmt_exprs(store) for e in walk_exprs(top) if isinstance(e, Load)]
+
+
+def _stride(indices: tuple[object, ...], loop: str) -> int | None:
+    """Elements between iterations: 0 or 1; None for everything else."""
+    forms: list[Linear] = [linear(i) for i in indices]  # type: ignore[arg-type]
+    for form in forms[:-1]:
+        if any(loop in variables(atom) for atom in form.terms):
+            return None
+    if not forms:
+        return 0
+    last = forms[-1]
+    if any(loop in variables(atom) and atom != Var(loop) for atom in last.terms):
+        return None
+    return last.coefficient(loop) if last.coefficient(loop) in (0, 1) else None
