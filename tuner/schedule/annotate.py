@@ -1,0 +1,71 @@
+"""Primitives that say how a loop is executed: unroll, vectorize."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tuner.errors import ScheduleError
+from tuner.ir.nodes import For, LoopKind, Program
+from tuner.ir.visit import Body, loops
+from tuner.schedule.access import accesses_of
+from tuner.schedule.legality import check_lanes
+from tuner.schedule.nest import find_serial, put
+from tuner.schedule.steps import Unroll, Vectorize
+
+#: Most copies of one statement that unrolled loops around each other may write out.
+MAX_COPIES = 4096
+
+
+def unroll(program: Program, step: Unroll) -> Program:
+    """Marks `loop` to be written out, one copy of its body after the other.
+
+        for i in range(4):       ->    for i in unrolled(4):
+            y[i] = x[i]                    y[i] = x[i]
+
+    Legal for every serial loop, as long as the unrolled loops around a statement write out at most
+    4096 copies of it (lanes of vectorized loops not counted).
+    """
+    place = find_serial(program, step.loop)
+    around = 1
+    for stmt in place.around:
+        if isinstance(stmt, For) and stmt.kind == LoopKind.UNROLLED:
+            around *= stmt.extent
+    copies = around * place.loop.extent * _copies(place.loop.body)
+    if copies > MAX_COPIES:
+        raise ScheduleError(
+            f"unrolling {step.loop!r} would write out {copies} copies of a statement; at most "
+            f"{MAX_COPIES} are allowed: split the loop and unroll the inner part"
+        )
+    return put(program, place, (replace(place.loop, kind=LoopKind.UNROLLED),))
+
+
+def _copies(body: Body) -> int:
+    """Most copies of one statement below `body` that its unrolled loops write out."""
+    most = 1
+    for stmt in body:
+        if isinstance(stmt, For):
+            factor = stmt.extent if stmt.kind == LoopKind.UNROLLED else 1
+            most = max(most, factor * _copies(stmt.body))
+        elif hasattr(stmt, "body"):
+            most = max(most, _copies(stmt.body))
+    return most
+
+
+def vectorize(program: Program, step: Vectorize) -> Program:
+    """Marks `loop` so that its iterations become lanes of vectors.
+
+        for i in range(16):      ->    for i in vectorized(16):
+            y[i] = x[i]                    y[i] = x[i]
+
+    Legal for a serial loop that contains no loop and whose iterations may run in lockstep: no
+    element that one iteration writes is touched by another, but that all iterations may accumulate
+    into one element with one reducer (a horizontal reduction).
+    """
+    place = find_serial(program, step.loop)
+    inner = [loop.var for loop in loops(place.loop.body)]
+    if inner:
+        raise ScheduleError(
+            f"only an innermost loop can be vectorized; {step.loop!r} contains {', '.join(inner)}"
+        )
+    check_lanes(place.loop, accesses_of(place.loop), place.ranges())
+    return put(program, place, (replace(place.loop, kind=LoopKind.VECTORIZED),))

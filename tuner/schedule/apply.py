@@ -1,0 +1,66 @@
+"""Replaying a schedule: each step by its rewrite, with errors that say which step and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tuner.errors import ScheduleError
+from tuner.ir.nodes import Program
+from tuner.ir.show import show_body
+from tuner.schedule.annotate import unroll, vectorize
+from tuner.schedule.cache import cache_write
+from tuner.schedule.compute_at import compute_at
+from tuner.schedule.loops import reorder, split, tile
+from tuner.schedule.pack import pack
+from tuner.schedule.reduction import decompose_reduction, rfactor
+from tuner.schedule.steps import (
+    CacheWrite,
+    ComputeAt,
+    DecomposeReduction,
+    Pack,
+    Reorder,
+    Rfactor,
+    Schedule,
+    Split,
+    Step,
+    Tile,
+    Unroll,
+    Vectorize,
+    step_text,
+)
+
+#: The rewrite behind each step; each takes a program and a step of its type.
+REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
+    Split: split,
+    Tile: tile,
+    Reorder: reorder,
+    Unroll: unroll,
+    Vectorize: vectorize,
+    CacheWrite: cache_write,
+    Pack: pack,
+    ComputeAt: compute_at,
+    DecomposeReduction: decompose_reduction,
+    Rfactor: rfactor,
+}
+
+
+def apply(program: Program, schedule: Schedule) -> Program:
+    """`program` after every step. Raises ScheduleError at the first illegal one, with its position,
+    its text and the loops that it was applied to."""
+    return trace(program, schedule)[-1]
+
+
+def trace(program: Program, schedule: Schedule) -> list[Program]:
+    """`program`, then the program after each step. Raises as `apply`."""
+    return [program, *_programs(program, schedule)]
+
+
+def _programs(program: Program, schedule: Schedule) -> Iterator[Program]:
+    for position, step in enumerate(schedule):
+        try:
+            program = REWRITES[type(step)](program, step)
+        except ScheduleError as error:
+            loops = show_body(program.body)
+            raise ScheduleError(error.message, step_text(step), loops, position) from error
+        yield program

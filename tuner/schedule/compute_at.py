@@ -1,0 +1,159 @@
+"""compute_at: a buffer is computed where it is used, one tile at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tuner.errors import ScheduleError
+from tuner.ir.affine import Linear, Ranges, simplify_linear
+from tuner.ir.nodes import Buffer, For, LoopKind, Program, Scope, Stmt, Var
+from tuner.ir.visit import Body, rewrite_body, stores, with_body
+from tuner.schedule.access import accesses, accesses_of, of_buffer, simplified, written
+from tuner.schedule.legality import check_untouched
+from tuner.schedule.nest import (
+    MAX_LOCAL_BYTES,
+    Place,
+    extents,
+    find,
+    find_buffer,
+    guarded,
+    put,
+    substituted,
+)
+from tuner.schedule.region import Region, inside, relaxed, touched
+from tuner.schedule.staging import Staged, redirected, stage
+from tuner.schedule.steps import ComputeAt
+
+
+def compute_at(program: Program, step: ComputeAt) -> Program:
+    """Moves the nest that produces `buffer` into `loop` of its consumer, as far as used there.
+
+        for i in range(8):             for j in range(8):
+            h[i] = x[i] * 2.0              for i in range(1):
+        for j in range(8):      ->             h[i] = x[j + i] * 2.0
+            y[j] = h[j] + 1.0              y[j] = h[0] + 1.0
+
+    The buffer shrinks to the box that one iteration of `loop` reads, its dimensions permuted by
+    `order`; it is local where it fits, else in the workspace. The producer's loops keep their
+    names; those over the buffer's dimensions get the box's extents.
+
+    Legal where one statement, earlier in a block around `loop`, makes all writes of the buffer and
+    no others; it indexes each dimension of the buffer by one loop of its own, so that every element
+    is computed from itself and other buffers only; all other reads are in the body of `loop`, in
+    one box that moves with the loops around only; and nothing from the producer to the end of the
+    statement that contains `loop` writes what the producer reads. Where the box reaches out of the
+    old buffer, the producer is guarded only as far as one of its accesses would leave its buffer.
+    """
+    place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
+    if place.loop.kind == LoopKind.VECTORIZED:
+        raise ScheduleError(f"loop {step.loop!r} is vectorized: move before vectorizing")
+    if buffer.scope == Scope.PARAM:
+        raise ScheduleError(f"{step.buffer!r} is a parameter: only intermediate buffers can move")
+    producer, later = _producer(program, place, step)
+    body = place.loop.body
+    _check_alone(program, producer, later, body, step)
+    inner = extents(body)
+    ranges = {**place.ranges(), **inner}
+    region = touched(of_buffer(accesses(body), step.buffer), inner, ranges)
+    spatial = _spatial(producer, region, step, ranges)
+    staged = _shrunk(buffer, region, step)
+    moved = _restricted(producer, spatial, region, buffer, ranges)
+    ranges = {**ranges, **extents(moved)}
+    shapes = {b.name: b.shape for b in program.buffers()}
+    moved = redirected(relaxed(moved, buffer, shapes, ranges, place.guards()), staged, ranges)
+    new = (*moved, *redirected(body, staged, ranges))
+    program = put(program, place, (with_body(place.loop, new),))
+    without = rewrite_body(program.body, lambda stmt: () if stmt is producer else stmt)
+    others = tuple(staged.new if b.name == step.buffer else b for b in program.locals)
+    return replace(program, body=without, locals=others)
+
+
+def _producer(program: Program, place: Place, step: ComputeAt) -> tuple[Stmt, Body]:
+    """The statement that writes the buffer, and those after it up to the one around the loop."""
+    path: tuple[Stmt, ...] = (*place.around, place.loop)
+    blocks = (program.body, *(stmt.body for stmt in place.around))
+    for block, towards in zip(blocks, path, strict=True):
+        until = next(i for i, stmt in enumerate(block) if stmt is towards)
+        for at, stmt in enumerate(block[:until]):
+            if any(s.buffer == step.buffer for s in stores((stmt,))):
+                return stmt, block[at + 1 : until + 1]
+    raise ScheduleError(
+        f"no statement before the nest of {step.loop!r}, in a block around it, writes "
+        f"{step.buffer!r}"
+    )
+
+
+def _check_alone(
+    program: Program, producer: Stmt, later: Body, body: Body, step: ComputeAt
+) -> None:
+    """Raises ScheduleError unless the producer may run inside the loop instead."""
+    made = accesses_of(producer)
+    others = written(made) - {step.buffer}
+    if others:
+        raise ScheduleError(
+            f"the nest that writes {step.buffer!r} also writes {', '.join(sorted(others))}"
+        )
+    used = of_buffer(accesses(body), step.buffer)
+    check_untouched((step.buffer,), used, f"in {step.loop!r}, where it would be computed")
+    if not used:
+        raise ScheduleError(f"the body of {step.loop!r} does not read {step.buffer!r}")
+    everywhere = of_buffer(accesses(program.body), step.buffer)
+    if len(everywhere) != len(used) + len(of_buffer(made, step.buffer)):
+        raise ScheduleError(
+            f"{step.buffer!r} is also used outside the nest that writes it and {step.loop!r}"
+        )
+    inputs = {a.buffer for a in made} - {step.buffer}
+    check_untouched(inputs, accesses(later), f"after {step.buffer!r} is computed from it")
+
+
+def _spatial(producer: Stmt, region: Region, step: ComputeAt, ranges: Ranges) -> dict[str, int]:
+    """The dimension that each loop of the producer runs over, for those that run over one.
+
+    Raises ScheduleError unless every access of the buffer names one loop per dimension, or the
+    one element that is needed.
+    """
+    own = extents((producer,))
+    known = {**ranges, **own}
+    found: dict[str, int] = {}
+    for access in of_buffer(accesses_of(producer), step.buffer):
+        for d, form in enumerate(simplified(access, known)):
+            name = next((a.name for a in form.terms if isinstance(a, Var)), "")
+            if name in own and form == Linear({Var(name): 1}) and found.setdefault(name, d) == d:
+                continue
+            if form == region.base[d] and region.extents[d] == 1:
+                continue
+            raise ScheduleError(
+                f"{access.text()}: subscript {d} must be one loop of the nest that writes the "
+                f"buffer, used for this dimension only; move the buffer before splitting that nest"
+            )
+    return found
+
+
+def _shrunk(buffer: Buffer, region: Region, step: ComputeAt) -> Staged:
+    """The buffer for one tile, local where it fits."""
+    staged = stage(buffer, region, buffer.name, step.order, Scope.LOCAL)
+    if staged.new.bytes <= MAX_LOCAL_BYTES:
+        return staged
+    return stage(buffer, region, buffer.name, step.order, Scope.GLOBAL)
+
+
+def _restricted(
+    producer: Stmt, spatial: Mapping[str, int], region: Region, buffer: Buffer, ranges: Ranges
+) -> Body:
+    """The producer over the elements of the region only, all guarded to lie in the buffer."""
+    ranges = {
+        **ranges, **extents((producer,)), **{v: region.extents[d] for v, d in spatial.items()}
+    }  # fmt: skip
+    values = {v: region.base[d].plus(Linear({Var(v): 1})) for v, d in spatial.items()}
+    body = substituted((producer,), {v: f.expr() for v, f in values.items()}, ranges)
+
+    def sized(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, For) or stmt.var not in spatial:
+            return stmt
+        d = spatial[stmt.var]
+        form = simplify_linear(values[stmt.var], ranges)
+        conds = inside((form,), (buffer.shape[d],), ranges)
+        return replace(stmt, extent=region.extents[d], body=guarded(conds, stmt.body))
+
+    return rewrite_body(body, sized)

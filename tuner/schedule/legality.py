@@ -1,0 +1,161 @@
+"""Dependences: which loops may change places, become lanes, or be cut in two.
+
+Two instances conflict where they touch the same element, one of them writes, and they are not both
+accumulations with one reducer. For a pair of accesses, `equal_loops` names the loops whose
+iterations must coincide in every conflict; over those, changing the order changes nothing. Over the
+others a conflict may run, and the order that the program has is kept. The rule is cheap and
+sufficient: what it cannot settle is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tuner.errors import ScheduleError
+from tuner.ir.affine import Linear, Ranges, bounds
+from tuner.ir.nodes import Expr, For, Var
+from tuner.ir.visit import variables
+from tuner.schedule.access import Access
+from tuner.schedule.nest import has_load
+
+
+def conflicts(first: Sequence[Access], second: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
+    """Pairs of which one writes what the other touches, accumulations of one reducer apart."""
+    for a in first:
+        for b in second:
+            if a.buffer != b.buffer or not (a.writes or b.writes):
+                continue
+            if a.accumulates and a.mode == b.mode:
+                continue
+            yield a, b
+
+
+def self_conflicts(found: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
+    """As `conflicts`, of every unordered pair of `found`, an access with itself included."""
+    for i, a in enumerate(found):
+        yield from conflicts((a,), found[i:])
+
+
+def equal_loops(a: Access, b: Access, shared: Sequence[For], ranges: Ranges) -> set[str] | None:
+    """Those of the `shared` loops whose iterations coincide wherever an instance of `a` and one of
+    `b` touch the same element; None where they never do. Loops around the shared ones are held
+    fixed; both accesses stand below all shared loops. `ranges` knows every loop around both.
+    """
+    names = {loop.var for loop in shared}
+    inner = {loop.var for access in (a, b) for loop in access.loops} - names
+    equal = {loop.var for loop in shared if loop.extent == 1}
+    changed = True
+    while changed and equal != names:
+        changed = False
+        for form_a, form_b in zip(a.forms, b.forms, strict=True):
+            found = _equal_in_dimension(form_a, form_b, inner | (names - equal), names, ranges)
+            if found is None:
+                return None
+            if not found <= equal:
+                equal |= found
+                changed = True
+    return equal
+
+
+def _equal_in_dimension(
+    a: Linear, b: Linear, free: set[str], shared: set[str], ranges: Ranges
+) -> set[str] | None:
+    """The shared loops that one subscript forces to coincide, given that all loops not in `free`
+    do: sum of c * (difference of a shared loop) lies in [low, high], and the largest c outweighs
+    everything that smaller ones can make up for."""
+    low = high = b.const - a.const
+    steps: list[tuple[int, int, str]] = []
+    for atom in {**a.terms, **b.terms}:
+        of_a, of_b = a.terms.get(atom, 0), b.terms.get(atom, 0)
+        if not _varies(atom, free):
+            of_a, of_b = 0, of_b - of_a
+        elif isinstance(atom, Var) and atom.name in shared and of_a == of_b:
+            steps.append((abs(of_a), ranges[atom.name] - 1, atom.name))
+            continue
+        lo, hi = bounds(atom, ranges) if of_a or of_b else (0, 0)
+        low += min(of_b * lo, of_b * hi) - max(of_a * lo, of_a * hi)
+        high += max(of_b * lo, of_b * hi) - min(of_a * lo, of_a * hi)
+    reach = sum(c * n for c, n, _ in steps)
+    if low > reach or high < -reach:
+        return None
+    slack = max(abs(low), abs(high))
+    forced: set[str] = set()
+    for c, n, name in sorted(steps, reverse=True):
+        reach -= c * n
+        if c <= slack + reach:
+            break
+        forced.add(name)
+    return forced
+
+
+def _varies(atom: Expr, free: set[str]) -> bool:
+    """Whether two instances may see different values of `atom`."""
+    return has_load(atom) or not variables(atom).isdisjoint(free)
+
+
+def check_order(
+    old: Sequence[For], new: Sequence[For], found: Sequence[Access], ranges: Ranges
+) -> None:
+    """Raises ScheduleError unless the chain `old` may stand in the order `new`."""
+    after = [loop.var for loop in new]
+    for a, b in self_conflicts(found):
+        equal = equal_loops(a, b, old, ranges)
+        if equal is None:
+            continue
+        carried = [loop.var for loop in old if loop.var not in equal]
+        if carried != [name for name in after if name not in equal]:
+            raise ScheduleError(
+                f"{_pair(a, b)} may meet in different iterations of {', '.join(carried)}: these "
+                f"loops must keep their order; reorder the others, or decompose the reduction first"
+            )
+
+
+def check_lanes(loop: For, found: Sequence[Access], ranges: Ranges) -> None:
+    """Raises ScheduleError unless all iterations of `loop` may run in lockstep, one statement of
+    all iterations after the other; accumulations into one element become a horizontal reduction."""
+    for a, b in self_conflicts(found):
+        equal = equal_loops(a, b, (loop,), ranges)
+        if equal is not None and loop.var not in equal:
+            raise ScheduleError(
+                f"{_pair(a, b)} may meet in different iterations of {loop.var}: "
+                f"its iterations cannot become lanes"
+            )
+    for a in found:
+        if not a.accumulates or not any(loop.var in variables(i) for i in a.indices):
+            continue
+        equal = equal_loops(a, a, (loop,), ranges)
+        if equal is not None and loop.var not in equal:
+            raise ScheduleError(
+                f"{a.text()} may be the same element in several iterations of {loop.var}, but not "
+                f"in all: its iterations cannot become lanes"
+            )
+
+
+def check_moved_ahead(
+    moved: Sequence[Access], stay: Sequence[Access], shared: Sequence[For], ranges: Ranges
+) -> None:
+    """Raises ScheduleError unless all instances of `moved` may run before all of `stay`, where both
+    stand below the chain `shared` and each instance of `moved` came first in its own iteration."""
+    names = {loop.var for loop in shared}
+    for a, b in conflicts(moved, stay):
+        equal = equal_loops(a, b, shared, ranges)
+        if equal is not None and equal != names:
+            raise ScheduleError(
+                f"{_pair(a, b)} may meet in different iterations of "
+                f"{', '.join(sorted(names - equal))}: the first cannot move ahead of all of them"
+            )
+
+
+def check_untouched(buffers: Iterable[str], found: Sequence[Access], why: str) -> None:
+    """Raises ScheduleError if one of `found` writes one of `buffers`."""
+    names = set(buffers)
+    for access in found:
+        if access.writes and access.buffer in names:
+            raise ScheduleError(f"{access.text()} is written {why}")
+
+
+def _pair(a: Access, b: Access) -> str:
+    kind = {True: "written", False: "read"}
+    if a is b:
+        return f"{a.text()} ({a.mode})"
+    return f"{a.text()} ({kind[a.writes]}) and {b.text()} ({kind[b.writes]})"

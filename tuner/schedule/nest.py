@@ -1,0 +1,285 @@
+"""What every primitive needs of loop nests: finding, replacing, chains, fresh names, tidying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tuner.errors import ScheduleError
+from tuner.ir.affine import (
+    Ranges,
+    all_of,
+    conjuncts,
+    is_index_comparison,
+    simplify_cond,
+    simplify_index,
+)
+from tuner.ir.nodes import (
+    TRUE,
+    Buffer,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Load,
+    LoopKind,
+    Program,
+    Scope,
+    Select,
+    Stmt,
+    Store,
+)
+from tuner.ir.visit import (
+    Body,
+    loops,
+    map_expr,
+    same_or_new,
+    substitute_expr,
+    walk_exprs,
+    with_body,
+)
+from tuner.schedule.steps import is_name
+
+#: Most bytes of one buffer that lives in registers or on the stack.
+MAX_LOCAL_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A loop and what stands around it, outermost first."""
+
+    around: tuple[For | If, ...]
+    loop: For
+
+    def ranges(self) -> dict[str, int]:
+        """Extents of the loops around and of the loop itself."""
+        outer = {s.var: s.extent for s in self.around if isinstance(s, For)}
+        return {**outer, self.loop.var: self.loop.extent}
+
+    def guards(self) -> tuple[Expr, ...]:
+        """Conditions that hold wherever the loop runs."""
+        return tuple(c for s in self.around if isinstance(s, If) for c in conjuncts(s.cond))
+
+
+def find(program: Program, name: str) -> Place:
+    """The loop called `name`. Raises ScheduleError with the names that exist."""
+    place = _find(program.body, name, ())
+    if place is None:
+        names = ", ".join(loop.var for loop in loops(program.body))
+        raise ScheduleError(f"no loop is called {name!r}; there are: {names}")
+    return place
+
+
+def _find(body: Body, name: str, around: tuple[For | If, ...]) -> Place | None:
+    for stmt in body:
+        if isinstance(stmt, Store):
+            continue
+        if isinstance(stmt, For) and stmt.var == name:
+            return Place(around, stmt)
+        place = _find(stmt.body, name, (*around, stmt))
+        if place is not None:
+            return place
+    return None
+
+
+def find_serial(program: Program, name: str) -> Place:
+    """As `find`; refuses a loop that is already unrolled or vectorized."""
+    place = find(program, name)
+    if place.loop.kind != LoopKind.SERIAL:
+        raise ScheduleError(
+            f"loop {name!r} is already {place.loop.kind}; change a loop before it is annotated"
+        )
+    return place
+
+
+def find_buffer(program: Program, name: str) -> Buffer:
+    """The buffer called `name`. Raises ScheduleError with the names that exist."""
+    try:
+        return program.buffer(name)
+    except KeyError:
+        names = ", ".join(b.name for b in program.buffers())
+        raise ScheduleError(f"no buffer is called {name!r}; there are: {names}") from None
+
+
+def put(program: Program, place: Place, new: Body) -> Program:
+    """`program` with the statements `new` where the loop of `place` stood."""
+    old: Stmt = place.loop
+    for parent in reversed(place.around):
+        changed = replace(parent, body=splice(parent.body, old, new))
+        old, new = parent, (changed,)
+    return replace(program, body=splice(program.body, old, new))
+
+
+def splice(body: Body, old: Stmt, new: Body) -> Body:
+    """`body` with the statements `new` in the place of the very object `old`."""
+    at = next(i for i, stmt in enumerate(body) if stmt is old)
+    return (*body[:at], *new, *body[at + 1 :])
+
+
+def declare(program: Program, buffer: Buffer) -> Program:
+    """`program` with one more intermediate buffer. Raises ScheduleError if it is too large."""
+    if buffer.scope == Scope.LOCAL and buffer.bytes > MAX_LOCAL_BYTES:
+        raise ScheduleError(
+            f"local buffer {buffer.name!r} of shape {buffer.shape} needs {buffer.bytes} bytes; "
+            f"at most {MAX_LOCAL_BYTES} may live in registers or on the stack: use smaller tiles"
+        )
+    return replace(program, locals=(*program.locals, buffer))
+
+
+def check_fresh(program: Program, *names: str) -> None:
+    """Raises ScheduleError unless `names` are identifiers, different, and not used in `program`."""
+    used = {b.name for b in program.buffers()} | {loop.var for loop in loops(program.body)}
+    for position, name in enumerate(names):
+        if not is_name(name):
+            raise ScheduleError(f"{name!r} cannot name a loop or buffer: use a plain identifier")
+        if name in used or name in names[:position]:
+            raise ScheduleError(f"the name {name!r} is taken; each new one must be unused")
+
+
+def check_count(what: str, expected: int, found: Sequence[object]) -> None:
+    """Raises ScheduleError unless `found` has `expected` entries."""
+    if len(found) != expected:
+        raise ScheduleError(f"{what}: expected {expected}, found {len(found)} in {tuple(found)}")
+
+
+def extents(body: Body) -> dict[str, int]:
+    """Extent of every loop below `body`."""
+    return {loop.var: loop.extent for loop in loops(body)}
+
+
+def has_load(expr: Expr) -> bool:
+    """Whether `expr` reads a buffer."""
+    return any(isinstance(e, Load) for e in walk_exprs(expr))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Loops that perfectly contain each other, outermost first, and what the innermost holds.
+    Guards between them that read no buffer are gathered in `conds`."""
+
+    loops: tuple[For, ...]
+    conds: tuple[Expr, ...]
+    body: Body
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(loop.var for loop in self.loops)
+
+
+def chain(loop: For) -> Chain:
+    """The longest chain that starts with `loop`."""
+    found: list[For] = [loop]
+    conds: list[Expr] = []
+    body = loop.body
+    while len(body) == 1:
+        match body[0]:
+            case For() as inner:
+                found.append(inner)
+                body = inner.body
+            case If(cond, guarded) if not has_load(cond):
+                conds.extend(c for c in conjuncts(cond) if c not in conds)
+                body = guarded
+            case _:
+                break
+    return Chain(tuple(found), tuple(conds), body)
+
+
+def build(nest: Iterable[For], conds: Sequence[Expr], body: Body) -> Body:
+    """The loops `nest` around `body`, all guards at the bottom so that the loops stay a chain."""
+    body = guarded(conds, body)
+    for loop in reversed(tuple(nest)):
+        body = (with_body(loop, body),)
+    return body
+
+
+def guarded(conds: Sequence[Expr], body: Body) -> Body:
+    """`body` under the conjunction of `conds`, which goes below the chain that `body` is."""
+    cond = all_of(tuple(conds))
+    if cond == TRUE:
+        return body
+    if len(body) == 1:
+        match body[0]:
+            case For() as loop:
+                below = chain(loop)
+                more = (*conds, *(c for c in below.conds if c not in conds))
+                return build(below.loops, more, below.body)
+            case If(inner, rest) if not has_load(inner):
+                more = (*conds, *(c for c in conjuncts(inner) if c not in conds))
+                return (If(all_of(more), rest),)
+    return (If(cond, body),)
+
+
+def serial(names: Iterable[str], sizes: Iterable[int]) -> tuple[For, ...]:
+    """Empty serial loops, to be filled by `build`."""
+    return tuple(For(n, size, LoopKind.SERIAL, ()) for n, size in zip(names, sizes, strict=True))
+
+
+def substituted(body: Body, values: Mapping[str, Expr], ranges: Ranges) -> Body:
+    """`body` with loop variables replaced; what changed is simplified. `ranges` must know every
+    loop around and below the new expressions."""
+    return map_exprs(
+        body,
+        lambda e: _changed(e, values, lambda n: simplify_index(n, ranges)),
+        lambda e: _changed(e, values, lambda n: tidy_value(n, ranges)),
+    )
+
+
+def _changed(expr: Expr, values: Mapping[str, Expr], tidy: Callable[[Expr], Expr]) -> Expr:
+    new = substitute_expr(expr, values)
+    return expr if new is expr else tidy(new)
+
+
+def map_exprs(body: Body, index: Callable[[Expr], Expr], value: Callable[[Expr], Expr]) -> Body:
+    """`index` applied to every subscript of a store, `value` to every condition and stored value;
+    a guard that became True is taken away."""
+    out: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case For():
+                out.append(with_body(stmt, map_exprs(stmt.body, index, value)))
+            case If():
+                cond, inner = value(stmt.cond), map_exprs(stmt.body, index, value)
+                if cond == TRUE:
+                    out.extend(inner)
+                elif cond is stmt.cond and inner is stmt.body:
+                    out.append(stmt)
+                else:
+                    out.append(If(cond, inner))
+            case Store():
+                indices = same_or_new(stmt.indices, tuple(index(i) for i in stmt.indices))
+                new = value(stmt.value)
+                if indices is not stmt.indices or new is not stmt.value:
+                    stmt = replace(stmt, indices=indices, value=new)
+                out.append(stmt)
+    return same_or_new(body, tuple(out))
+
+
+def tidy_value(expr: Expr, ranges: Ranges) -> Expr:
+    """`expr` with the subscripts and index conditions in it simplified; arithmetic on data stays
+    as written."""
+
+    def step(e: Expr) -> Expr:
+        match e:
+            case Load():
+                indices = tuple(simplify_index(i, ranges) for i in e.indices)
+                return e if indices == e.indices else replace(e, indices=indices)
+            case Select(cond, then, other) if not has_load(cond):
+                cond = simplify_cond(cond, ranges)
+                if isinstance(cond, Const):
+                    return then if cond.value else other
+                return e if cond == e.cond else Select(cond, then, other)
+        return e
+
+    if expr.dtype.kind == "bool" and is_guard(expr):
+        return simplify_cond(expr, ranges)
+    return map_expr(expr, step)
+
+
+def is_guard(cond: Expr) -> bool:
+    """Whether `cond` is made of comparisons of subscripts only."""
+    match cond:
+        case Call(op="and" | "or" | "not", args=args):
+            return all(is_guard(a) for a in args)
+        case Const():
+            return True
+    return is_index_comparison(cond) and not has_load(cond)

@@ -1,0 +1,160 @@
+"""Primitives on reductions: decompose_reduction, rfactor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tuner.errors import ScheduleError
+from tuner.ir.affine import Ranges
+from tuner.ir.nodes import Buffer, Const, For, Load, Program, Scope, Store, Var
+from tuner.ir.ops import FLOAT_IDENTITY
+from tuner.ir.visit import variables
+from tuner.schedule.access import Access, accesses, reads
+from tuner.schedule.legality import check_moved_ahead, conflicts
+from tuner.schedule.nest import (
+    Chain,
+    Place,
+    build,
+    chain,
+    check_count,
+    check_fresh,
+    declare,
+    extents,
+    find,
+    find_serial,
+    put,
+    serial,
+    substituted,
+)
+from tuner.schedule.steps import DecomposeReduction, Rfactor
+
+
+def decompose_reduction(program: Program, step: DecomposeReduction) -> Program:
+    """Moves the assignment that starts the reduction into `buffer` into a nest before `loop`.
+
+        for i in range(4):             for t in range(4):
+            c[i] = 0.0                     c[t] = 0.0
+            for k in range(8):  ->     for i in range(4):
+                c[i] += a[i, k]            for k in range(8):
+                                               c[i] += a[i, k]
+
+    Legal where the assignment stands at the end of the chain that begins with `loop`, before all
+    else there that it conflicts with, and every conflict of it with the rest stays within one
+    iteration of the chain. `names` are the loops of the new nest; guards are kept in both.
+    """
+    place = find(program, step.loop)
+    whole = chain(place.loop)
+    init = _start(whole, step)
+    check_count("names", len(whole.loops), step.names)
+    check_fresh(program, *step.names)
+    ranges = {**place.ranges(), **extents(place.loop.body)}
+    nest = build(whole.loops, whole.conds, whole.body)
+    depth = len(whole.loops) + bool(whole.conds)
+    _check_start(accesses(nest), (*(0,) * depth, init), whole, ranges)
+    renamed = {old.var: Var(name) for old, name in zip(whole.loops, step.names, strict=True)}
+    new = [replace(old, var=renamed[old.var].name) for old in whole.loops]
+    ranges = {**ranges, **{loop.var: loop.extent for loop in new}}
+    start = build(new, whole.conds, (whole.body[init],))
+    rest = build(whole.loops, whole.conds, (*whole.body[:init], *whole.body[init + 1 :]))
+    return put(program, place, (*substituted(start, renamed, ranges), *rest))
+
+
+def _start(whole: Chain, step: DecomposeReduction) -> int:
+    """Where in the innermost block the start value is assigned."""
+    for i, stmt in enumerate(whole.body):
+        if isinstance(stmt, Store) and stmt.buffer == step.buffer and stmt.reduce is None:
+            if len(whole.body) == 1:
+                raise ScheduleError(f"{step.loop!r} contains nothing but this assignment")
+            return i
+    raise ScheduleError(
+        f"expected an assignment of {step.buffer!r} at the end of the chain "
+        f"{', '.join(whole.names())}, in one block with its accumulation"
+    )
+
+
+def _check_start(
+    found: Sequence[Access], at: tuple[int, ...], whole: Chain, ranges: Ranges
+) -> None:
+    """Raises ScheduleError unless the statement at position `at` may run ahead of all others."""
+    moved = [a for a in found if a.position == at]
+    check_moved_ahead(moved, [a for a in found if a.position != at], whole.loops, ranges)
+    for a, b in conflicts(moved, [a for a in found if a.position < at]):
+        raise ScheduleError(f"{a.text()} cannot move ahead of {b.text()}, which comes before it")
+
+
+def rfactor(program: Program, step: Rfactor) -> Program:
+    """Lets each iteration of the reduction loop accumulate into its own element of `cache`.
+
+        for i in range(4):             for t in range(8):
+            for k in range(8):             p[t] = 0.0
+                s[0] += a[i, k] ->     for i in range(4):
+                                           for k in range(8):
+                                               p[k] += a[i, k]
+                                       for u in range(8):
+                                           s[0] += p[u]
+
+    Legal where the chain that begins with `loop` ends in one accumulating store that does not read
+    its own buffer, over loops that its subscripts do not name. The partial results start and end
+    around the outermost loop of the chain for which that holds.
+    """
+    place = find_serial(program, step.loop)
+    whole = chain(place.loop)
+    store = _accumulation(whole, step)
+    check_fresh(program, step.cache, step.init_loop, step.final_loop)
+    outermost = _outermost(program, place, store)
+    size = place.loop.extent
+    cache = Buffer(step.cache, program.buffer(store.buffer).dtype, (size,), Scope.LOCAL)
+    partial = replace(store, buffer=step.cache, indices=(Var(step.loop),))
+    init = Store(step.cache, (Var(step.init_loop),), Const(_identity(store, cache), cache.dtype))
+    total = replace(store, value=Load(step.cache, (Var(step.final_loop),), cache.dtype))
+    first, last = serial((step.init_loop, step.final_loop), (size, size))
+    program = put(program, place, build(whole.loops, whole.conds, (partial,)))
+    middle = find(program, outermost)
+    nests = (*build((first,), (), (init,)), middle.loop, *build((last,), (), (total,)))
+    return declare(put(program, middle, nests), cache)
+
+
+def _accumulation(whole: Chain, step: Rfactor) -> Store:
+    """The one statement that the reduction loop carries."""
+    stmt = whole.body[0]
+    if len(whole.body) != 1 or not isinstance(stmt, Store) or stmt.reduce is None:
+        raise ScheduleError(
+            f"expected {step.loop!r} to carry one accumulating store and nothing else"
+        )
+    if stmt.buffer in reads(stmt.value):
+        raise ScheduleError(f"the accumulation into {stmt.buffer!r} reads its own buffer")
+    over = set(whole.names()) & {v for i in stmt.indices for v in variables(i)}
+    if over:
+        raise ScheduleError(
+            f"the accumulation into {stmt.buffer!r} runs over {', '.join(sorted(over))}, at or "
+            f"inside {step.loop!r}: reorder these loops outside the reduction first"
+        )
+    return stmt
+
+
+def _outermost(program: Program, place: Place, store: Store) -> str:
+    """The outermost loop around which the partial results may start and end."""
+    named = {v for i in store.indices for v in variables(i)}
+    name = place.loop.var
+    for parent in reversed(place.around):
+        if not isinstance(parent, For) or len(parent.body) != 1 or parent.var in named:
+            break
+        name = parent.var
+    return name
+
+
+def _identity(store: Store, cache: Buffer) -> int | float:
+    """The value that leaves every other unchanged under the store's reducer."""
+    dtype, reducer = cache.dtype, store.reduce
+    assert reducer is not None
+    if dtype.is_float:
+        return FLOAT_IDENTITY[reducer]
+    if not dtype.is_integer:
+        raise ScheduleError(f"a reduction in {dtype} has no partial results")
+    if reducer in ("add", "mul"):
+        return int(FLOAT_IDENTITY[reducer])
+    info = np.iinfo(dtype.numpy)
+    return int(info.max if reducer == "min" else info.min)

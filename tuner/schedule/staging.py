@@ -1,0 +1,63 @@
+"""Redirecting the accesses of a region of one buffer to another buffer that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tuner.errors import ScheduleError
+from tuner.ir.affine import Linear, Ranges, linear, simplify_linear
+from tuner.ir.nodes import Buffer, Expr, Load, Scope, Stmt, Store
+from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body
+from tuner.schedule.region import Region
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """How the elements of a region of the buffer called `old` lie in the buffer `new`."""
+
+    old: str
+    new: Buffer
+    region: Region
+    #: dimension of `old` behind each dimension of `new`
+    order: tuple[int, ...]
+
+    def indices(self, offsets: Sequence[Linear]) -> tuple[Expr, ...]:
+        """Subscripts of `new` for an offset into the region."""
+        return tuple(offsets[d].expr() for d in self.order)
+
+
+def stage(old: Buffer, region: Region, name: str, order: tuple[int, ...], scope: Scope) -> Staged:
+    """A new buffer for `region`, its dimensions permuted by `order`.
+
+    Raises ScheduleError unless `order` is () or a permutation of the dimensions.
+    """
+    rank = len(old.shape)
+    if order and sorted(order) != list(range(rank)):
+        raise ScheduleError(
+            f"order must be () or a permutation of the {rank} dimensions of {old.name!r}; "
+            f"found {order}"
+        )
+    order = order or tuple(range(rank))
+    shape = tuple(region.extents[d] for d in order)
+    return Staged(old.name, Buffer(name, old.dtype, shape, scope), region, order)
+
+
+def redirected(body: Body, staged: Staged, ranges: Ranges) -> Body:
+    """`body` with every access of the old buffer made on the new one."""
+
+    def subscripts(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        forms = [simplify_linear(linear(i), ranges) for i in indices]
+        return staged.indices(staged.region.relative(forms, ranges))
+
+    def in_expr(expr: Expr) -> Expr:
+        if isinstance(expr, Load) and expr.buffer == staged.old:
+            return Load(staged.new.name, subscripts(expr.indices), expr.dtype)
+        return expr
+
+    def in_stmt(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Store) and stmt.buffer == staged.old:
+            return replace(stmt, buffer=staged.new.name, indices=subscripts(stmt.indices))
+        return stmt
+
+    return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
