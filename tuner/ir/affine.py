@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tuner.dtypes import BOOL, INDEX
 from tuner.ir.nodes import TRUE, Call, Const, Expr, Load, Select, Var
-from tuner.ir.visit import map_expr
+from tuner.ir.visit import map_expr, walk_exprs
 
 Ranges = Mapping[str, int]
 INFINITE = 1 << 62
@@ -211,10 +211,14 @@ def simplify_cond(cond: Expr, ranges: Ranges) -> Expr:
 
 
 def is_index_comparison(expr: Expr) -> bool:
-    """Whether `expr` compares two integer expressions."""
-    return isinstance(expr, Call) and len(expr.args) == 2 and all(
-        a.dtype == INDEX for a in expr.args
-    )  # fmt: skip
+    """Whether `expr` compares two expressions in loop variables only: those stay far from 64 bits,
+    where data in an i64 buffer may wrap around and so obeys no linear arithmetic."""
+    return (
+        isinstance(expr, Call)
+        and len(expr.args) == 2
+        and all(a.dtype == INDEX for a in expr.args)
+        and not any(isinstance(e, Load) for e in walk_exprs(expr))
+    )
 
 
 def _simplify_comparison(expr: Call, ranges: Ranges) -> Expr:
