@@ -9,7 +9,7 @@ from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges, simplify_linear
 from tuner.ir.nodes import Buffer, For, LoopKind, Program, Scope, Stmt, Var
 from tuner.ir.visit import Body, rewrite_body, stores, with_body
-from tuner.schedule.access import accesses, accesses_of, of_buffer, simplified, written
+from tuner.schedule.access import accesses, accesses_of, of_buffer, written
 from tuner.schedule.legality import check_untouched
 from tuner.schedule.nest import (
     MAX_LOCAL_BYTES,
@@ -19,11 +19,11 @@ from tuner.schedule.nest import (
     find_buffer,
     guarded,
     put,
-    substituted,
 )
 from tuner.schedule.region import Region, inside, relaxed, touched
 from tuner.schedule.staging import Staged, redirected, stage
 from tuner.schedule.steps import ComputeAt
+from tuner.schedule.substitution import substituted
 
 
 def compute_at(program: Program, step: ComputeAt) -> Program:
@@ -114,15 +114,16 @@ def _spatial(producer: Stmt, region: Region, step: ComputeAt, ranges: Ranges) ->
     one element that is needed.
     """
     own = extents((producer,))
-    known = {**ranges, **own}
     found: dict[str, int] = {}
     for access in of_buffer(accesses_of(producer), step.buffer):
-        for d, form in enumerate(simplified(access, known)):
-            name = next((a.name for a in form.terms if isinstance(a, Var)), "")
-            if name in own and form == Linear({Var(name): 1}) and found.setdefault(name, d) == d:
-                continue
-            if form == region.base[d] and region.extents[d] == 1:
-                continue
+        for d, index in enumerate(access.indices):
+            if isinstance(index, Var) and index.name in own:
+                if found.setdefault(index.name, d) == d:
+                    continue
+            elif region.extents[d] == 1:
+                form = simplify_linear(access.forms[d], {**ranges, **own})
+                if form == region.base[d]:
+                    continue
             raise ScheduleError(
                 f"{access.text()}: subscript {d} must be one loop of the nest that writes the "
                 f"buffer, used for this dimension only; move the buffer before splitting that nest"

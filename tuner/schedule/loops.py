@@ -20,9 +20,9 @@ from tuner.schedule.nest import (
     find_serial,
     put,
     serial,
-    substituted,
 )
 from tuner.schedule.steps import Reorder, Split, Tile
+from tuner.schedule.substitution import substituted
 
 #: Largest factor of a split.
 MAX_FACTOR = 1 << 20

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import (
-    Ranges,
     all_of,
     conjuncts,
-    is_index_comparison,
-    simplify_cond,
-    simplify_index,
 )
 from tuner.ir.nodes import (
     TRUE,
     Buffer,
-    Call,
-    Const,
     Expr,
     For,
     If,
@@ -26,16 +20,12 @@ from tuner.ir.nodes import (
     LoopKind,
     Program,
     Scope,
-    Select,
     Stmt,
     Store,
 )
 from tuner.ir.visit import (
     Body,
     loops,
-    map_expr,
-    same_or_new,
-    substitute_expr,
     walk_exprs,
     with_body,
 )
@@ -212,74 +202,3 @@ def guarded(conds: Sequence[Expr], body: Body) -> Body:
 def serial(names: Iterable[str], sizes: Iterable[int]) -> tuple[For, ...]:
     """Empty serial loops, to be filled by `build`."""
     return tuple(For(n, size, LoopKind.SERIAL, ()) for n, size in zip(names, sizes, strict=True))
-
-
-def substituted(body: Body, values: Mapping[str, Expr], ranges: Ranges) -> Body:
-    """`body` with loop variables replaced; what changed is simplified. `ranges` must know every
-    loop around and below the new expressions."""
-    return map_exprs(
-        body,
-        lambda e: _changed(e, values, lambda n: simplify_index(n, ranges)),
-        lambda e: _changed(e, values, lambda n: tidy_value(n, ranges)),
-    )
-
-
-def _changed(expr: Expr, values: Mapping[str, Expr], tidy: Callable[[Expr], Expr]) -> Expr:
-    new = substitute_expr(expr, values)
-    return expr if new is expr else tidy(new)
-
-
-def map_exprs(body: Body, index: Callable[[Expr], Expr], value: Callable[[Expr], Expr]) -> Body:
-    """`index` applied to every subscript of a store, `value` to every condition and stored value;
-    a guard that became True is taken away."""
-    out: list[Stmt] = []
-    for stmt in body:
-        match stmt:
-            case For():
-                out.append(with_body(stmt, map_exprs(stmt.body, index, value)))
-            case If():
-                cond, inner = value(stmt.cond), map_exprs(stmt.body, index, value)
-                if cond == TRUE:
-                    out.extend(inner)
-                elif cond is stmt.cond and inner is stmt.body:
-                    out.append(stmt)
-                else:
-                    out.append(If(cond, inner))
-            case Store():
-                indices = same_or_new(stmt.indices, tuple(index(i) for i in stmt.indices))
-                new = value(stmt.value)
-                if indices is not stmt.indices or new is not stmt.value:
-                    stmt = replace(stmt, indices=indices, value=new)
-                out.append(stmt)
-    return same_or_new(body, tuple(out))
-
-
-def tidy_value(expr: Expr, ranges: Ranges) -> Expr:
-    """`expr` with the subscripts and index conditions in it simplified; arithmetic on data stays
-    as written."""
-
-    def step(e: Expr) -> Expr:
-        match e:
-            case Load():
-                indices = tuple(simplify_index(i, ranges) for i in e.indices)
-                return e if indices == e.indices else replace(e, indices=indices)
-            case Select(cond, then, other) if not has_load(cond):
-                cond = simplify_cond(cond, ranges)
-                if isinstance(cond, Const):
-                    return then if cond.value else other
-                return e if cond == e.cond else Select(cond, then, other)
-        return e
-
-    if expr.dtype.kind == "bool" and is_guard(expr):
-        return simplify_cond(expr, ranges)
-    return map_expr(expr, step)
-
-
-def is_guard(cond: Expr) -> bool:
-    """Whether `cond` is made of comparisons of subscripts only."""
-    match cond:
-        case Call(op="and" | "or" | "not", args=args):
-            return all(is_guard(a) for a in args)
-        case Const():
-            return True
-    return is_index_comparison(cond) and not has_load(cond)

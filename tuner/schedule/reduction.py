@@ -27,9 +27,9 @@ from tuner.schedule.nest import (
     find_serial,
     put,
     serial,
-    substituted,
 )
 from tuner.schedule.steps import DecomposeReduction, Rfactor
+from tuner.schedule.substitution import substituted
 
 
 def decompose_reduction(program: Program, step: DecomposeReduction) -> Program:
