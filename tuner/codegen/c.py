@@ -1,0 +1,149 @@
+"""C for GCC and Clang: vector extensions, no headers, one exported kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tuner.codegen.c_exprs import ExprPrinter
+from tuner.codegen.c_family import LANES, BodyPrinter
+from tuner.codegen.dialect import Dialect
+from tuner.codegen.emitter import Emitter
+from tuner.codegen.helpers import Helpers
+from tuner.ir.nodes import Buffer, Program, Scope
+from tuner.ir.visit import loads, loops, outputs
+from tuner.lower.dataflow import buffers_touched
+from tuner.lower.promote_registers import registers
+
+C = Dialect(
+    name="C",
+    types={
+        "f64": "double", "f32": "float", "f16": "_Float16", "i64": "long", "i32": "int",
+        "i16": "short", "i8": "signed char", "u8": "unsigned char", "bool": "_Bool",
+    },
+    unsigned={
+        "i64": "unsigned long", "i32": "unsigned", "i16": "unsigned short",
+        "i8": "unsigned char", "u8": "unsigned char",
+    },
+    literal={"f64": "", "f32": "f", "f16": "f16"},
+    maths={"f64": "", "f32": "f", "f16": "f"},
+    masks={
+        "f64": "i64", "f32": "i32", "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8", "u8": "i8",
+    },
+    restrict="restrict",
+    infinity="__builtin_inff()",
+    nan='__builtin_nanf("")',
+)  # fmt: skip
+
+#: Bytes to which buffers in the workspace are aligned.
+ALIGNMENT = 64
+_WORKSPACE, _BASE = "workspace", "base"
+_KEYWORDS = frozenset(
+    "alignas alignof asm auto bool break case char const constexpr continue default do double else"
+    " enum extern false float for goto if inline int long main nullptr register restrict return"
+    " short signed sizeof static static_assert struct switch thread_local true typedef typeof"
+    " typeof_unqual union unsigned void volatile while linux unix i386".split()
+) | {_WORKSPACE, _BASE, LANES}
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The C of one kernel, without its header comment."""
+
+    text: str
+    workspace_bytes: int
+    #: whether it needs the maths library
+    libm: bool
+
+
+def translate(program: Program, name: str) -> Translation:
+    """The lowered `program` as a C function called `name`. Raises CodegenError."""
+    helpers = Helpers(name, C)
+    writes = set(outputs(program))
+    exprs = ExprPrinter(
+        dialect=C,
+        helpers=helpers,
+        buffers={b.name: b for b in program.buffers()},
+        registers=registers(program),
+        names=_identifiers(program),
+        readonly=frozenset(b.name for b in program.params if b.name not in writes),
+    )
+    offsets, size = _workspace(program.locals)
+    body = Emitter()
+    with body.block(""):
+        _prologue(program, exprs, offsets, body)
+        local = [b for b in program.locals if b.scope is Scope.LOCAL]
+        BodyPrinter(exprs, body).body(program.body, local)
+        body.line("return 0;")
+    text = "\n".join([
+        *helpers.typedefs(),
+        "",
+        *helpers.texts.values(),
+        f"__SIZE_TYPE__ {name}_workspace_bytes(void)\n{{\n    return {size};\n}}\n",
+        f"int {name}({_parameters(program.params, writes, exprs)})",
+        _with_types(body.text(), name, sorted(exprs.types)),
+        "",
+    ])  # fmt: skip
+    return Translation(text.lstrip("\n"), size, helpers.libm)
+
+
+def _workspace(buffers: Sequence[Buffer]) -> tuple[dict[str, int], int]:
+    """Offset of each GLOBAL buffer, and the bytes to ask for: room to align the start included."""
+    offsets: dict[str, int] = {}
+    size = 0
+    for buffer in buffers:
+        if buffer.scope is Scope.GLOBAL:
+            offsets[buffer.name] = size
+            size += -(-buffer.bytes // ALIGNMENT) * ALIGNMENT
+    return offsets, size + ALIGNMENT - 1 if size else 0
+
+
+def _prologue(
+    program: Program, exprs: ExprPrinter, offsets: Mapping[str, int], out: Emitter
+) -> None:
+    touched = buffers_touched(program.body)
+    read = {load.buffer for load in loads(program.body)}
+    for buffer in program.params:
+        if buffer.name not in touched:
+            out.line(f"(void){exprs.names[buffer.name]};")
+    if not offsets:
+        out.line(f"(void){_WORKSPACE};")
+        return
+    out.line(f"if (!{_WORKSPACE})")
+    out.line("    return 1;")
+    address = f"((__UINTPTR_TYPE__){_WORKSPACE} + {ALIGNMENT - 1})"
+    out.line(f"char *{_BASE} = (char *)({address} & -(__UINTPTR_TYPE__){ALIGNMENT});")
+    for name, offset in offsets.items():
+        kind = C.type(exprs.buffers[name].dtype)
+        out.line(f"{kind} *restrict {exprs.names[name]} = ({kind} *)({_BASE} + {offset});")
+        if name not in read:
+            out.line(f"(void){exprs.names[name]};")
+
+
+def _parameters(params: Sequence[Buffer], writes: set[str], exprs: ExprPrinter) -> str:
+    parts = [
+        f"{'' if b.name in writes else 'const '}{C.type(b.dtype)} *{C.restrict}"
+        f" {exprs.names[b.name]}"
+        for b in params
+    ]
+    return ", ".join([*parts, f"void *{_WORKSPACE}"])
+
+
+def _with_types(body: str, name: str, types: Sequence[str]) -> str:
+    """`body` with short names, inside the function only, for the vector types it uses."""
+    head, rest = body.split("\n", 1)
+    return "\n".join([head, *(f"    typedef {name}_{t} {t};" for t in types), rest])
+
+
+def _identifiers(program: Program) -> dict[str, str]:
+    """A C identifier for each loop and buffer: its own name wherever C leaves it free."""
+    names = [b.name for b in program.buffers()] + [loop.var for loop in loops(program.body)]
+    taken = set(names)
+    out: dict[str, str] = {}
+    for name in names:
+        spelled = name
+        while spelled in _KEYWORDS or spelled.startswith("_") or (spelled != name and spelled in taken):
+            spelled = f"v_{spelled}"
+        taken.add(spelled)
+        out[name] = spelled
+    return out

@@ -1,0 +1,117 @@
+"""Statements of the C family: the body of a lowered program, printed with one dialect's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tuner.codegen.c_exprs import PRIMARY, ExprPrinter
+from tuner.codegen.emitter import Emitter
+from tuner.dtypes import DType
+from tuner.errors import CodegenError
+from tuner.ir.nodes import Broadcast, Buffer, Cast, Expr, For, If, LoopKind, Ramp, Stmt, Store
+from tuner.ir.visit import Body
+from tuner.lower.dataflow import buffers_touched
+from tuner.lower.exprs import lane, lanes
+
+#: the variable that holds a vector on its way to scattered elements
+LANES = "lane_values"
+#: columns of a line of declarations
+_MAX_LINE = 96
+
+
+class BodyPrinter:
+    """Prints statements into an Emitter."""
+
+    def __init__(self, exprs: ExprPrinter, out: Emitter) -> None:
+        self.exprs, self.out = exprs, out
+
+    def body(self, body: Body, local: list[Buffer]) -> None:
+        """`body` with the declarations of those of `local` that no single loop in it holds."""
+        touched = [buffers_touched((s,)) for s in body]
+        inside: dict[int, list[Buffer]] = {}
+        here: list[Buffer] = []
+        for buffer in local:
+            users = [i for i, names in enumerate(touched) if buffer.name in names]
+            if len(users) == 1 and isinstance(body[users[0]], For):
+                inside.setdefault(users[0], []).append(buffer)
+            else:
+                here.append(buffer)
+        self.declarations(here)
+        for i, stmt in enumerate(body):
+            self.stmt(stmt, inside.get(i, []))
+
+    def declarations(self, buffers: Iterable[Buffer]) -> None:
+        kinds: dict[str, list[str]] = {}
+        for buffer in buffers:
+            name, width = self.exprs.names[buffer.name], self.exprs.registers.get(buffer.name)
+            if width is None:
+                kind = self.exprs.dialect.type(buffer.dtype)
+                self.out.line(f"{kind} {name}[{buffer.size}] __attribute__((aligned(64)));")
+            else:
+                kinds.setdefault(self.exprs.type(buffer.dtype, width), []).append(name)
+        for kind, names in kinds.items():
+            self._wrapped(kind, names)
+
+    def _wrapped(self, kind: str, names: list[str]) -> None:
+        line = f"{kind} {names[0]}"
+        for name in names[1:]:
+            if len(line) + len(name) > _MAX_LINE:
+                self.out.line(f"{line};")
+                line = f"{kind} {name}"
+            else:
+                line += f", {name}"
+        self.out.line(f"{line};")
+
+    def stmt(self, stmt: Stmt, local: list[Buffer]) -> None:
+        match stmt:
+            case For(var, extent, LoopKind.SERIAL, body):
+                name = self.exprs.names[var]
+                self.exprs.ranges[var] = extent
+                with self.out.block(f"for (long {name} = 0; {name} < {extent}; {name}++)"):
+                    self.body(body, local)
+            case If(cond, body):
+                with self.out.block(f"if ({self.exprs.text(cond)})"):
+                    self.body(body, local)
+            case Store():
+                self._store(stmt)
+            case _:
+                raise CodegenError(f"{self.exprs.dialect.name} has no {stmt.kind} loop")
+
+    def _store(self, stmt: Store) -> None:
+        exprs, index = self.exprs, stmt.indices[0]
+        if not isinstance(index, Ramp):
+            self._assign(stmt, exprs.element(stmt.buffer, index), stmt.value)
+        elif index.stride == 1:
+            self._assign(stmt, exprs.vector_at(stmt.buffer, index), stmt.value)
+        else:
+            self._scatter(stmt, index)
+
+    def _assign(self, stmt: Store, place: str, value: Expr) -> None:
+        dtype, width = self.exprs.buffers[stmt.buffer].dtype, lanes(value)
+        if value.dtype != dtype:
+            value = Cast(dtype, value)
+        if stmt.reduce in ("add", "mul") and dtype.is_float:
+            text = self.exprs.text(value.arg if isinstance(value, Broadcast) else value)
+        else:
+            text = self.exprs.text(value, PRIMARY if stmt.reduce else 0)
+        self._line(stmt.reduce, dtype, width, place, text)
+
+    def _line(self, reduce: str | None, dtype: DType, width: int, place: str, text: str) -> None:
+        if reduce is None:
+            self.out.line(f"{place} = {text};")
+        elif reduce in ("add", "mul") and dtype.is_float:
+            self.out.line(f"{place} {'+' if reduce == 'add' else '*'}= {text};")
+        else:
+            joined = self.exprs.helpers.combine(reduce, dtype, width, place, text)
+            self.out.line(f"{place} = {joined};")
+
+    def _scatter(self, stmt: Store, index: Ramp) -> None:
+        """A vector to elements that do not stand side by side."""
+        dtype = self.exprs.buffers[stmt.buffer].dtype
+        value = stmt.value if stmt.value.dtype == dtype else Cast(dtype, stmt.value)
+        with self.out.block(""):
+            kind = self.exprs.type(dtype, index.lanes)
+            self.out.line(f"{kind} {LANES} = {self.exprs.text(value)};")
+            for i in range(index.lanes):
+                place = self.exprs.element(stmt.buffer, lane(index, i))
+                self._line(stmt.reduce, dtype, 1, place, f"{LANES}[{i}]")

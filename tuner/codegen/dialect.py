@@ -1,0 +1,35 @@
+"""What differs between the languages of the C family, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuner.dtypes import DType
+from tuner.errors import CodegenError
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One language: the tables that the shared printer and the helper functions read."""
+
+    name: str
+    #: element types by dtype name; one that is missing cannot be said
+    types: Mapping[str, str]
+    #: unsigned types of the same size, in which integer arithmetic wraps
+    unsigned: Mapping[str, str]
+    #: suffixes of literals, and of the maths functions
+    literal: Mapping[str, str]
+    maths: Mapping[str, str]
+    #: signed integer dtype of the mask that comparing vectors gives
+    masks: Mapping[str, str]
+    #: the qualifier of pointers that do not overlap
+    restrict: str
+    infinity: str
+    nan: str
+
+    def type(self, dtype: DType) -> str:
+        """The scalar type. Raises CodegenError where the dialect has none."""
+        if dtype.name not in self.types:
+            raise CodegenError(f"{self.name} has no type for {dtype}; cast to f32 or f16 instead")
+        return self.types[dtype.name]

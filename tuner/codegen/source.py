@@ -1,0 +1,46 @@
+"""What code generation hands on: one kernel's text and all that is needed to build and call it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from tuner.ir.nodes import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A self-contained translation unit with one kernel,
+    `int NAME(const float *x, …, float *y, void *workspace)`.
+
+    It returns 0, or 1 where it needs a workspace and was given none. File-level names all begin
+    with `name`, so that texts can be put together into one translation unit.
+    """
+
+    name: str
+    text: str
+    #: in call order, with the shapes of the program as written
+    params: tuple[Buffer, ...]
+    #: names of the parameters that the kernel writes, in call order
+    outputs: tuple[str, ...]
+    #: bytes that `workspace` must have; what NAME_workspace_bytes() returns
+    workspace_bytes: int
+    #: compiler flags before the file name
+    flags: tuple[str, ...]
+    #: linker flags after the file name
+    libs: tuple[str, ...]
+
+    @property
+    def sha256(self) -> str:
+        """Hex digest of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def command(self) -> str:
+        """The command that makes a shared object of NAME.c; also in the text's header."""
+        return build_command(self.name, self.flags, self.libs)
+
+
+def build_command(name: str, flags: tuple[str, ...], libs: tuple[str, ...]) -> str:
+    """The shell command that builds `name`.c."""
+    return " ".join(("gcc", *flags, "-o", f"{name}.so", f"{name}.c", *libs))

@@ -1,0 +1,133 @@
+"""Which buffers are written before they are read, each time some code runs.
+
+Works on flattened programs: an access is the interval that its one subscript covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tuner.ir.affine import Linear, Ranges, linear, linear_bounds
+from tuner.ir.nodes import Expr, For, If, Load, Store, Var
+from tuner.ir.visit import Body, stmt_exprs, walk, walk_exprs
+
+#: half-open ranges of offsets, sorted and apart
+_Intervals = tuple[tuple[int, int], ...]
+_State = dict[str, _Intervals]
+_Exact = frozenset[tuple[str, Expr]]
+
+
+def buffers_touched(body: Body) -> set[str]:
+    """Names of the buffers that `body` reads or writes."""
+    return {name for stmt in walk(body) for name in stmt_buffers(stmt)}
+
+
+def stmt_buffers(stmt: For | If | Store) -> Iterator[str]:
+    """Names of the buffers that `stmt` itself, not its body, reads or writes."""
+    if isinstance(stmt, Store):
+        yield stmt.buffer
+    for expr in stmt_exprs(stmt):
+        yield from (e.buffer for e in walk_exprs(expr) if isinstance(e, Load))
+
+
+def read_before_written(body: Body, buffers: set[str]) -> set[str]:
+    """Those of `buffers` of which `body` may read an element that it has not assigned before.
+    Sound, not complete: an assignment counts where nothing guards it and its subscripts, over the
+    loops inside `body`, cover an interval without a gap."""
+    failed: set[str] = set()
+    _scan(body, {}, {}, frozenset(), _Scan(buffers, failed))
+    return failed
+
+
+class _Scan:
+    """What one walk looks for, and what it found."""
+
+    def __init__(self, buffers: set[str], failed: set[str]) -> None:
+        self.buffers, self.failed = buffers, failed
+
+    def read(self, name: str, index: Expr, ranges: Ranges, state: _State, exact: _Exact) -> None:
+        if name not in self.buffers or name in self.failed or (name, index) in exact:
+            return
+        form = linear(index)
+        if not _closed(form, ranges):
+            self.failed.add(name)
+            return
+        low, high = linear_bounds(form, ranges)
+        if not any(a <= low and high < b for a, b in state.get(name, ())):
+            self.failed.add(name)
+
+
+def _scan(body: Body, ranges: Ranges, state: _State, exact: _Exact, scan: _Scan) -> None:
+    """Walks `body` in program order. `state` holds what is wholly written so far and is extended;
+    `exact` the elements that this very iteration has written."""
+    for stmt in body:
+        match stmt:
+            case For():
+                inner = {**ranges, stmt.var: stmt.extent}
+                _scan(stmt.body, inner, dict(state), exact, scan)
+                _add_intervals(stmt, state, scan.buffers)
+            case If():
+                _read_all((stmt.cond,), ranges, state, exact, scan)
+                _scan(stmt.body, ranges, dict(state), exact, scan)
+            case Store():
+                index = stmt.indices[0]
+                _read_all((stmt.value, index), ranges, state, exact, scan)
+                if stmt.reduce:
+                    scan.read(stmt.buffer, index, ranges, state, exact)
+                elif stmt.buffer in scan.buffers:
+                    exact |= {(stmt.buffer, index)}
+                    _add_interval(stmt, {}, state)
+
+
+def _read_all(
+    exprs: Iterable[Expr], ranges: Ranges, state: _State, exact: _Exact, scan: _Scan
+) -> None:
+    for expr in exprs:
+        for node in walk_exprs(expr):
+            if isinstance(node, Load):
+                scan.read(node.buffer, node.indices[0], ranges, state, exact)
+
+
+def _add_intervals(loop: For, state: _State, buffers: set[str]) -> None:
+    """Adds what the assignments under `loop`, unguarded and whole, have written."""
+
+    def visit(body: Body, ranges: Ranges) -> None:
+        for stmt in body:
+            if isinstance(stmt, For):
+                visit(stmt.body, {**ranges, stmt.var: stmt.extent})
+            elif isinstance(stmt, Store) and stmt.reduce is None and stmt.buffer in buffers:
+                _add_interval(stmt, ranges, state)
+
+    visit((loop,), {})
+
+
+def _add_interval(store: Store, ranges: Ranges, state: _State) -> None:
+    form = linear(store.indices[0])
+    if _closed(form, ranges) and _dense(form, ranges):
+        low, high = linear_bounds(form, ranges)
+        state[store.buffer] = _united(state.get(store.buffer, ()), (low, high + 1))
+
+
+def _closed(form: Linear, ranges: Ranges) -> bool:
+    return all(isinstance(a, Var) and a.name in ranges for a in form.terms)
+
+
+def _dense(form: Linear, ranges: Ranges) -> bool:
+    """Whether the values of `form` have no gap: each coefficient is at most the span below it."""
+    span = 1
+    for atom, factor in sorted(form.terms.items(), key=lambda t: abs(t[1])):
+        assert isinstance(atom, Var)
+        if abs(factor) > span:
+            return False
+        span += abs(factor) * (ranges[atom.name] - 1)
+    return True
+
+
+def _united(intervals: _Intervals, new: tuple[int, int]) -> _Intervals:
+    out: list[tuple[int, int]] = []
+    for low, high in sorted((*intervals, new)):
+        if out and low <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], high))
+        else:
+            out.append((low, high))
+    return tuple(out)

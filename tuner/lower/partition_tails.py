@@ -1,0 +1,131 @@
+"""Loops are cut where a guard below them changes its value.
+
+    for i0 in range(10):                       for i0 in range(9):
+        for i1 in range(14):                       for i1 in range(14):
+            if i0 * 14 + i1 < 127:      ->             y[i0 * 14 + i1] = 0.0
+                y[i0 * 14 + i1] = 0.0          for i1_1 in range(1):
+                                                   y[126 + i1_1] = 0.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tuner.dtypes import INDEX
+from tuner.ir.affine import (
+    Linear,
+    Ranges,
+    all_of,
+    as_nonnegative,
+    conjuncts,
+    linear_bounds,
+    simplify_cond,
+)
+from tuner.ir.nodes import TRUE, Call, Const, Expr, For, If, LoopKind, Program, Stmt, Store, Var
+from tuner.ir.visit import Body, is_const, same_or_new, substitute, with_body
+from tuner.lower.names import Names, copy_body, names_of
+from tuner.target import Target
+
+#: stores, unrolled loops written out, up to which a loop is copied for its parts
+MAX_STORES = 8192
+
+
+def partition_tails(program: Program, target: Target) -> Program:
+    """Main parts carry no guard, tails get exact extents. A guard that does not bound one loop by
+    a constant stays where it is."""
+    del target
+    return replace(program, body=_in_body(program.body, {}, names_of(program)))
+
+
+def _in_body(body: Body, ranges: Ranges, names: Names) -> Body:
+    out: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case For():
+                out.extend(_in_loop(stmt, ranges, names))
+            case If():
+                out.extend(_in_guard(stmt, ranges, names))
+            case _:
+                out.append(stmt)
+    return same_or_new(body, tuple(out))
+
+
+def _in_guard(stmt: If, ranges: Ranges, names: Names) -> Body:
+    kept = [simplify_cond(c, ranges) for c in conjuncts(stmt.cond)]
+    if any(is_const(c, False) for c in kept):
+        return ()
+    body = _in_body(stmt.body, ranges, names)
+    cond = all_of(kept)
+    if cond == TRUE or not body:
+        return body
+    return (If(cond, body),)
+
+
+def _in_loop(loop: For, ranges: Ranges, names: Names) -> Body:
+    cuts = sorted({c for c in _cuts(loop) if 0 < c < loop.extent})
+    if not cuts or _weight(loop.body) * (len(cuts) + 1) > MAX_STORES:
+        body = _in_body(loop.body, {**ranges, loop.var: loop.extent}, names)
+        return (with_body(loop, body),) if body else ()
+    out: list[Stmt] = []
+    for start, stop in zip([0, *cuts], [*cuts, loop.extent], strict=True):
+        part = _part(loop, start, stop, names)
+        inner = {**ranges, part.var: part.extent}
+        if part.extent == 1:
+            body = substitute(part.body, {part.var: Const(0)})
+            out.extend(_in_body(body, ranges, names))
+        elif part.body:
+            out.extend(_in_loop(part, inner, names))
+    return tuple(out)
+
+
+def _part(loop: For, start: int, stop: int, names: Names) -> For:
+    """Iterations start … stop - 1 of `loop` as a loop of its own."""
+    if start == 0:
+        return For(loop.var, stop, loop.kind, loop.body)
+    var = names.fresh(loop.var)
+    shifted: Expr = Call("add", (Var(var), Const(start)), INDEX)
+    body = substitute(copy_body(loop.body, names), {loop.var: shifted})
+    return For(var, stop - start, loop.kind, body)
+
+
+def _cuts(loop: For) -> Iterator[int]:
+    """First iterations at which a guard below `loop` becomes or ceases to be always true, or
+    possible. The guard may depend on `loop` and on loops inside it."""
+    for cond, inner in _guards(loop.body, {}):
+        form = as_nonnegative(cond)
+        factor = form.coefficient(loop.var) if form else 0
+        if form is None or factor == 0:
+            continue
+        rest = form.plus(Linear({Var(loop.var): factor}), -1)
+        if not all(isinstance(a, Var) and a.name in inner for a in rest.terms):
+            continue
+        for bound in linear_bounds(rest, inner):
+            yield bound // -factor + 1 if factor < 0 else -(bound // factor)
+
+
+def _guards(body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
+    """Every part of a guard below `body`, with the extents of the loops passed on the way."""
+    for stmt in body:
+        match stmt:
+            case For():
+                yield from _guards(stmt.body, {**inner, stmt.var: stmt.extent})
+            case If():
+                for cond in conjuncts(stmt.cond):
+                    yield cond, inner
+                yield from _guards(stmt.body, inner)
+
+
+def _weight(body: Body) -> int:
+    """Stores below `body` with unrolled loops written out."""
+    total = 0
+    for stmt in body:
+        match stmt:
+            case Store():
+                total += 1
+            case For():
+                copies = stmt.extent if stmt.kind is LoopKind.UNROLLED else 1
+                total += copies * _weight(stmt.body)
+            case If():
+                total += _weight(stmt.body)
+    return total

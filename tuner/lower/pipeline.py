@@ -1,0 +1,39 @@
+"""The order of the passes from a scheduled program to what a code generator prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tuner.ir.nodes import Program
+from tuner.lower.drop_dead_stores import drop_dead_stores
+from tuner.lower.flatten import flatten
+from tuner.lower.partition_tails import partition_tails
+from tuner.lower.place_buffers import place_buffers
+from tuner.lower.privatize import privatize
+from tuner.lower.promote_registers import promote_registers
+from tuner.lower.simplify import simplify
+from tuner.lower.unroll import unroll
+from tuner.lower.vectorize import vectorize
+from tuner.target import Target
+
+Pass = Callable[[Program, Target], Program]
+
+PASSES: tuple[Pass, ...] = (
+    place_buffers,
+    partition_tails,
+    simplify,
+    flatten,
+    privatize,
+    vectorize,
+    unroll,
+    simplify,
+    promote_registers,
+    drop_dead_stores,
+)
+
+
+def lower(program: Program, target: Target) -> Program:
+    """`program` after every pass: flat subscripts, lanes, no unrolled or vector loops."""
+    for step in PASSES:
+        program = step(program, target)
+    return program

@@ -1,0 +1,93 @@
+"""Each independent use of a local buffer gets a buffer of its own.
+
+    for i in range(9):  acc[..] = 0.0 ; …          for i in range(9):  acc[..] = 0.0 ; …
+    for i_1 in range(1): acc[..] = 0.0 ; …    ->   for i_1 in range(1): acc_1[..] = 0.0 ; …
+
+Afterwards every LOCAL buffer may be declared in the innermost loop that holds all its uses: no
+value of it outlives an iteration. One for which that cannot be shown goes to the workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tuner.ir.nodes import Expr, For, Load, Program, Scope, Stmt, Store
+from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body, with_body
+from tuner.lower.dataflow import buffers_touched, read_before_written
+from tuner.lower.names import Names, names_of
+from tuner.target import Target
+
+
+def privatize(program: Program, target: Target) -> Program:
+    """Renames the uses of LOCAL buffers loop by loop, from the outside in."""
+    del target
+    local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
+    copies = {name: name for name in local}
+    kept = read_before_written(program.body, local)
+    body = _in_body(program.body, local - kept, names_of(program), copies)
+    workspace = _unsafe(body, set(copies) - kept) | kept
+    buffers = [b for b in program.locals if b.name not in local]
+    for name, source in copies.items():
+        scope = Scope.GLOBAL if name in workspace else Scope.LOCAL
+        buffers.append(replace(program.buffer(source), name=name, scope=scope))
+    used = buffers_touched(body)
+    return replace(program, locals=tuple(b for b in buffers if b.name in used), body=body)
+
+
+def _in_body(body: Body, local: set[str], names: Names, copies: dict[str, str]) -> Body:
+    """Splits those of `local` whose users in `body` are loops that each define what they read."""
+    if not local:
+        return body
+    touched = [buffers_touched((s,)) & local for s in body]
+    exposed = [
+        read_before_written(s.body, t) if isinstance(s, For) else t
+        for s, t in zip(body, touched, strict=True)
+    ]
+    splittable = local - set().union(*exposed)
+    seen: set[str] = set()
+    out: list[Stmt] = []
+    for stmt, uses in zip(body, touched, strict=True):
+        mine = uses & splittable
+        if not isinstance(stmt, For) or not mine:
+            out.append(stmt)
+            continue
+        renamed = {n: names.fresh(n) for n in sorted(mine & seen)}
+        copies.update({new: copies[old] for old, new in renamed.items()})
+        seen |= mine
+        inner = _renamed(stmt.body, renamed)
+        below = {renamed.get(n, n) for n in mine}
+        out.append(with_body(stmt, _in_body(inner, below, names, copies)))
+    return tuple(out)
+
+
+def _renamed(body: Body, names: Mapping[str, str]) -> Body:
+    if not names:
+        return body
+
+    def in_expr(expr: Expr) -> Expr:
+        if isinstance(expr, Load) and expr.buffer in names:
+            return replace(expr, buffer=names[expr.buffer])
+        return expr
+
+    def in_stmt(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Store) and stmt.buffer in names:
+            return replace(stmt, buffer=names[stmt.buffer])
+        return stmt
+
+    return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
+
+
+def _unsafe(body: Body, local: set[str]) -> set[str]:
+    """Those of `local` whose innermost common loop lets a value pass from one iteration to the
+    next."""
+    out: set[str] = set()
+    for name in local:
+        inner, enclosing = body, body
+        while len(users := [s for s in inner if name in buffers_touched((s,))]) == 1:
+            if not isinstance(users[0], For):
+                break
+            inner = enclosing = users[0].body
+        if enclosing is not body and name in read_before_written(enclosing, {name}):
+            out.add(name)
+    return out

@@ -1,0 +1,149 @@
+"""Local tiles whose every element is named by a constant become variables of their own.
+
+    acc[ramp(0, 1, 16)]  += …        acc_1[ramp(0, 1, 16)] += …
+    acc[ramp(16, 1, 16)] += …   ->   acc_2[ramp(0, 1, 16)] += …
+    y[0] = acc[5]                    y[0] = acc_1[5]
+
+A variable is a LOCAL buffer of as many elements as its widest access has lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tuner.ir.nodes import Buffer, Const, Expr, Load, Program, Ramp, Scope, Stmt, Store
+from tuner.ir.visit import (
+    Body,
+    map_body_exprs,
+    map_expr,
+    rewrite_body,
+    stmt_exprs,
+    walk,
+    walk_exprs,
+)
+from tuner.lower.names import Names, names_of
+from tuner.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Elements first … first + lanes - 1, in one access."""
+
+    first: int
+    lanes: int
+    stored: bool
+
+
+#: first element and name of each variable that a promoted buffer falls into
+_Variables = list[tuple[int, str]]
+
+
+def promote_registers(program: Program, target: Target) -> Program:
+    """Replaces each promotable LOCAL buffer by its variables."""
+    del target
+    names = names_of(program)
+    local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
+    plans: dict[str, _Variables] = {}
+    buffers: list[Buffer] = []
+    accesses = _accesses(program.body, local)
+    for buffer in program.locals:
+        clusters = _clusters(accesses[buffer.name]) if buffer.name in local else None
+        if not clusters:
+            buffers.append(buffer)
+            continue
+        plans[buffer.name] = _named(buffer, clusters, names)
+        for (_, name), (first, stop) in zip(plans[buffer.name], clusters, strict=True):
+            buffers.append(replace(buffer, name=name, shape=(stop - first,)))
+    body = _redirected(program.body, plans) if plans else program.body
+    return replace(program, locals=tuple(buffers), body=body)
+
+
+def registers(program: Program) -> dict[str, int]:
+    """Name and lanes of every LOCAL buffer that is a variable: a scalar or one vector."""
+    local = {b.name: b.size for b in program.locals if b.scope is Scope.LOCAL}
+    accesses = _accesses(program.body, set(local))
+    found = {n: _clusters(accesses[n]) for n in local}
+    return {n: local[n] for n, clusters in found.items() if clusters == [(0, local[n])]}
+
+
+def _named(buffer: Buffer, clusters: list[tuple[int, int]], names: Names) -> _Variables:
+    if len(clusters) == 1:
+        return [(clusters[0][0], buffer.name)]
+    return [(first, names.fresh(buffer.name)) for first, _ in clusters]
+
+
+def _accesses(body: Body, local: set[str]) -> dict[str, set[_Access] | None]:
+    """What is accessed of each local buffer; None where some subscript is no constant."""
+    out: dict[str, set[_Access] | None] = {name: set() for name in local}
+    for name, index, stored in _subscripts(body):
+        known = out.get(name)
+        if known is None:
+            continue
+        match index:
+            case Const(value=value):
+                known.add(_Access(int(value), 1, stored))
+            case Ramp(Const(value=value), 1, lanes):
+                known.add(_Access(int(value), lanes, stored))
+            case _:
+                out[name] = None
+    return out
+
+
+def _subscripts(body: Body) -> Iterator[tuple[str, Expr, bool]]:
+    for stmt in walk(body):
+        if isinstance(stmt, Store):
+            yield stmt.buffer, stmt.indices[0], True
+        for expr in stmt_exprs(stmt):
+            for node in walk_exprs(expr):
+                if isinstance(node, Load):
+                    yield node.buffer, node.indices[0], False
+
+
+def _clusters(accesses: set[_Access] | None) -> list[tuple[int, int]] | None:
+    """The intervals that the accesses fall into; None unless each is one access, and each vector
+    stored is a whole one."""
+    if not accesses:
+        return None
+    out: list[tuple[int, int]] = []
+    for access in sorted(accesses, key=lambda a: (a.first, -a.lanes)):
+        stop = access.first + access.lanes
+        if out and access.first < out[-1][1]:
+            if stop > out[-1][1] or (access.stored and 1 < access.lanes != _size(out[-1])):
+                return None
+        else:
+            out.append((access.first, stop))
+    return out
+
+
+def _size(interval: tuple[int, int]) -> int:
+    return interval[1] - interval[0]
+
+
+def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
+    def place(buffer: str, index: Expr) -> tuple[str, Expr]:
+        first = int(index.value) if isinstance(index, Const) else _start(index)
+        start, name = max(v for v in plans[buffer] if v[0] <= first)
+        if isinstance(index, Ramp):
+            return name, replace(index, base=Const(first - start))
+        return name, Const(first - start)
+
+    def in_expr(expr: Expr) -> Expr:
+        if isinstance(expr, Load) and expr.buffer in plans:
+            name, index = place(expr.buffer, expr.indices[0])
+            return Load(name, (index,), expr.dtype)
+        return expr
+
+    def in_stmt(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Store) and stmt.buffer in plans:
+            name, index = place(stmt.buffer, stmt.indices[0])
+            return replace(stmt, buffer=name, indices=(index,))
+        return stmt
+
+    return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
+
+
+def _start(index: Expr) -> int:
+    assert isinstance(index, Ramp)
+    assert isinstance(index.base, Const)
+    return int(index.base.value)

@@ -1,0 +1,108 @@
+"""Unrolled loops are written out; loops of one iteration disappear.
+
+    for r in unrolled(2):                       acc[0] += x[i * 8]
+        acc[r] += x[i * 8 + r * 4]       ->     acc[1] += x[i * 8 + 4]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tuner.dtypes import INDEX
+from tuner.ir.affine import Linear, Ranges, linear, simplify_index
+from tuner.ir.nodes import Const, Expr, For, If, LoopKind, Program, Stmt, Store, Var
+from tuner.ir.visit import (
+    Body,
+    expr_children,
+    same_or_new,
+    stores,
+    substitute_expr,
+    variables,
+    with_body,
+    with_children,
+)
+from tuner.lower.exprs import index_only
+from tuner.lower.names import Names, copy_body, names_of
+from tuner.target import Target
+
+#: stores of one written-out loop; a larger one stays a serial loop
+MAX_STORES = 2048
+
+#: an expression or statement as a function of the loop variable's value
+_At = Callable[[int], Expr]
+
+
+def unroll(program: Program, target: Target) -> Program:
+    """Copies of the body with the loop variable replaced by its values, inner loops first."""
+    del target
+    return replace(program, body=_in_body(program.body, {}, names_of(program)))
+
+
+def _in_body(body: Body, ranges: Ranges, names: Names) -> Body:
+    out: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For):
+            out.extend(_in_loop(stmt, ranges, names))
+        elif isinstance(stmt, If):
+            out.append(with_body(stmt, _in_body(stmt.body, ranges, names)))
+        else:
+            out.append(stmt)
+    return same_or_new(body, tuple(out))
+
+
+def _in_loop(loop: For, ranges: Ranges, names: Names) -> Body:
+    inner = {**ranges, loop.var: loop.extent}
+    loop = with_body(loop, _in_body(loop.body, inner, names))
+    if loop.extent > 1 and loop.kind is not LoopKind.UNROLLED:
+        return (loop,)
+    if loop.extent * sum(1 for _ in stores(loop.body)) > MAX_STORES:
+        return (replace(loop, kind=LoopKind.SERIAL),)
+    plain = all(isinstance(s, Store) for s in loop.body)
+    templates = _Templates(loop.var, inner)
+    first = [templates.stmt(s) for s in loop.body]
+    out: list[Stmt] = []
+    for value in range(loop.extent):
+        if plain or value == 0:
+            out.extend(make(value) for make in first)
+        else:
+            out.extend(templates.stmt(s)(value) for s in copy_body(loop.body, names))
+    return tuple(out)
+
+
+class _Templates:
+    """Makes the copies of a loop's body: what does not change with the loop is looked at once."""
+
+    def __init__(self, var: str, ranges: Ranges) -> None:
+        self.var, self.ranges = var, ranges
+
+    def stmt(self, stmt: Stmt) -> Callable[[int], Stmt]:
+        match stmt:
+            case For():
+                inner = _Templates(self.var, {**self.ranges, stmt.var: stmt.extent})
+                parts = [inner.stmt(s) for s in stmt.body]
+                return lambda v: replace(stmt, body=tuple(part(v) for part in parts))
+            case If():
+                cond, parts = self.expr(stmt.cond), [self.stmt(s) for s in stmt.body]
+                return lambda v: If(cond(v), tuple(part(v) for part in parts))
+            case Store():
+                index, value = self.expr(stmt.indices[0]), self.expr(stmt.value)
+                return lambda v: Store(stmt.buffer, (index(v),), value(v), stmt.reduce)
+
+    def expr(self, expr: Expr) -> _At:
+        if self.var not in variables(expr):
+            return lambda v: expr
+        if expr.dtype == INDEX and index_only(expr):
+            return self.index(expr)
+        parts = [self.expr(c) for c in expr_children(expr)]
+        return lambda v: with_children(expr, tuple(part(v) for part in parts))
+
+    def index(self, expr: Expr) -> _At:
+        form = linear(expr)
+        factor = form.coefficient(self.var)
+        rest = form.plus(Linear({Var(self.var): factor}), -1)
+        if any(self.var in variables(a) for a in rest.terms):
+            return lambda v: simplify_index(
+                substitute_expr(expr, {self.var: Const(v)}), self.ranges
+            )
+        return lambda v: Linear(rest.terms, rest.const + factor * v).expr()
