@@ -33,7 +33,8 @@ def complaints(path: str, text: str) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = function_lines(node)
             if lines > FUNCTION_LINES:
-                yield f"{path}:{node.lineno}: {node.name} has {lines} lines, at most {FUNCTION_LINES}"
+                place = f"{path}:{node.lineno}: {node.name}"
+                yield f"{place} has {lines} lines, at most {FUNCTION_LINES}"
 
 
 def main() -> int:

@@ -1,0 +1,119 @@
+"""`tilewright up`, `server`, `tuner` and `worker`: the processes of the service.
+
+What a role needs is imported when it runs: a worker's machine has no server packages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilewright import connection
+from tilewright.supervisor import end_with_supervisor
+from tuner.errors import TilewrightError
+
+Data = Annotated[
+    Path | None,
+    typer.Option(help="The data directory; TILEWRIGHT_DATA or ./tilewright-data if omitted."),
+]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="TCP port of the server.")]
+
+
+class RoleError(TilewrightError):
+    """A role cannot run here."""
+
+
+def up(port: Port = connection.DEFAULT_PORT, data: Data = None) -> None:
+    """Run server, tuner and worker on this machine, on SQLite, until Ctrl-C."""
+    with _needing("server,tuner"):
+        from tilewright.up import run
+    raise typer.Exit(run(data or connection.data_directory(), port))
+
+
+def server(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Port = connection.DEFAULT_PORT,
+    data: Data = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Allow a host other than the loopback.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name by which clients address the server.")
+    ] = None,
+    worker_token: Annotated[
+        Path | None, typer.Option(help="Where to leave the workers' token; in DATA if omitted.")
+    ] = None,
+) -> None:
+    """Run the REST server. Migrates the database first and leaves the tokens in files."""
+    _begin()
+    with _needing("server"):
+        from server.app import run
+        from server.settings import Settings
+        from tilewright.deployment import database_url, prepare
+    folder = data or connection.data_directory()
+    try:
+        settings = Settings(
+            database_url=database_url(folder),
+            host=host,
+            port=port,
+            allow_remote=allow_remote,
+            allowed_hosts=("127.0.0.1", "localhost", "::1", *(allow_host or ())),
+        )
+    except ValueError as error:
+        raise RoleError(f"{error} (--allow-remote)") from error
+    prepare(folder, worker_token)
+    run(settings)
+
+
+def tuner(data: Data = None) -> None:
+    """Run the tuner: it leases jobs from the database and searches."""
+    _begin()
+    with _needing("tuner"):
+        from server.services.tuner import run
+        from server.settings import Settings
+        from tilewright.deployment import database_url
+    folder = data or connection.data_directory()
+    raise typer.Exit(run(Settings(database_url=database_url(folder))))
+
+
+def worker(
+    url: Annotated[str | None, typer.Option(help="The server; TILEWRIGHT_URL if omitted.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the token; TILEWRIGHT_TOKEN if omitted.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="Name to show.")] = platform.node() or "worker",
+    target: Annotated[
+        list[str] | None, typer.Option(help="Serve only this target of the machine's; repeatable.")
+    ] = None,
+) -> None:
+    """Run a worker: it measures candidates on this machine. Needs a C compiler."""
+    _begin()
+    from workers.agent import Options, run
+
+    here = connection.find_for_worker(url, token_file)
+    raise typer.Exit(run(here.url, here.token, name, Options(targets=tuple(target or ()))))
+
+
+def _begin() -> None:
+    """What every role does first: log to stderr, end with its supervisor."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    end_with_supervisor()
+
+
+@contextlib.contextmanager
+def _needing(extra: str) -> Iterator[None]:
+    """Say which extra to install where a package is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise RoleError(
+            f"{error.name} is not installed: pip install 'tilewright[{extra}]'"
+        ) from error

@@ -1,0 +1,67 @@
+"""A data directory: its database, its tokens, and the settings of the roles that use it.
+
+DIR/tilewright.db    the database
+DIR/admin.token      a token that may do everything   (mode 0600)
+DIR/worker.token     a token for workers alone        (mode 0600)
+DIR/url              where the server answers, while `tilewright up` runs
+DIR/logs/ROLE.log    what the roles of `tilewright up` print
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import db
+from db import tokens
+from db.tokens import TokenRole
+from tilewright.connection import TOKEN_FILE
+from tuner.errors import TilewrightError
+
+WORKER_TOKEN_FILE = "worker.token"
+LOGS = "logs"
+
+
+class DeploymentError(TilewrightError):
+    """A data directory that cannot be used."""
+
+
+def database_url(data: Path) -> str:
+    """The URL of a data directory's database."""
+    return f"sqlite:///{data.absolute() / 'tilewright.db'}"
+
+
+def prepare(data: Path, worker_token: Path | None = None) -> None:
+    """Make or migrate the database in `data`, and write the tokens that are missing.
+
+    The workers' token goes to `worker_token`, by default into `data`.
+    """
+    try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        db.migrate(database_url(data))
+        _ensure_token(data, data / TOKEN_FILE, TokenRole.ADMIN)
+        _ensure_token(data, worker_token or data / WORKER_TOKEN_FILE, TokenRole.WORK)
+    except OSError as error:
+        raise DeploymentError(f"cannot use {error.filename or data}: {error.strerror}") from error
+
+
+def _ensure_token(data: Path, path: Path, role: TokenRole) -> None:
+    """Leave a token of `role` that the database knows in `path`."""
+    database = db.open(database_url(data))
+    try:
+        with database.write() as session:
+            if path.exists() and tokens.find(session, path.read_text("utf-8").strip()):
+                return
+            _write_secret(path, tokens.create(session, path.stem, role, time.time()))
+    finally:
+        database.close()
+
+
+def _write_secret(path: Path, secret: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(secret + "\n")
+    partial.replace(path)

@@ -1,0 +1,77 @@
+"""What commands print: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tilewright import units
+from tilewright.client import Json
+
+#: columns where the output is no terminal and nothing says how wide it is
+PLAIN_WIDTH = 200
+
+
+def console(stderr: bool = False) -> Console:
+    """A console on stdout or stderr that does not squeeze tables into 80 columns of a pipe."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else PLAIN_WIDTH)
+
+
+def print_json(data: Any) -> None:
+    """`data` on stdout, as indented JSON."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows under headings; headings that start with `>` are right-aligned."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        right = heading.startswith(">")
+        table.add_column(heading.lstrip(">"), justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def best_line(best: Json) -> str:
+    """How fast a best schedule is, in one line."""
+    bounds = f" (95%: {units.interval(best['ci_s'])})" if best["ci_s"] else ""
+    share = units.share(best["peak_share"])
+    return f"median {units.seconds(best['median_s'])}{bounds}, {best['gflops']:.1f} GFLOP/s, " + (
+        f"{best['gbytes_per_s']:.1f} GB/s" + (f", {share} of peak" if share else "")
+    )
+
+
+def print_job(job: Json) -> None:
+    """A job: its state, then a paragraph for each workload."""
+    reason = f" ({job['reason']})" if job["reason"] else ""
+    target = f" on {job['target']}" if job["target"] else ""
+    lines = [f"job {job['id']}: {job['state']}{reason}{target}"]
+    for workload in job["workloads"]:
+        lines += ["", *workload_lines(workload)]
+    print_lines(lines)
+
+
+def workload_lines(workload: Json) -> list[str]:
+    """A workload of a job: its best schedule, its trials and why some of them failed."""
+    trials, best = workload["trials"], workload["best"]
+    counts = f"{trials['done']} trials, {trials['failed']} failed"
+    why = units.failures(workload["failures"])
+    none = f"no verified schedule: {workload['reason'] or workload['state']}"
+    return [
+        units.label(workload),
+        f"  {best_line(best) if best else none}",
+        f"  {counts}{f': {why}' if why else ''}",
+        *([f"  schedule {best['id']}"] if best else []),
+    ]
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines on stdout, as they are."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
