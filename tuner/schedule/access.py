@@ -15,8 +15,6 @@ from tuner.ir.nodes import Call, Expr, For, If, Load, Select, Stmt, Store
 from tuner.ir.show import show_expr
 from tuner.ir.visit import Body, expr_children, walk_exprs
 
-_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-
 
 @dataclass(frozen=True)
 class Access:
@@ -87,23 +85,12 @@ def _loads(expr: Expr, taken: tuple[Expr, ...]) -> Iterator[tuple[Load, tuple[Ex
         case Select(cond, then, other):
             yield from _loads(cond, taken)
             yield from _loads(then, (*taken, *conjuncts(cond)))
-            yield from _loads(other, (*taken, *_negated(cond)))
-            return
-        case Call(op="and", args=(a, b)):
-            yield from _loads(a, taken)
-            yield from _loads(b, (*taken, *conjuncts(a)))
+            yield from _loads(other, (*taken, Call("not", (cond,), BOOL)))
             return
         case Load():
             yield expr, taken
     for child in expr_children(expr):
         yield from _loads(child, taken)
-
-
-def _negated(cond: Expr) -> tuple[Expr, ...]:
-    """What is known where `cond` is false; only a single comparison says something."""
-    if isinstance(cond, Call) and cond.op in _NEGATED:
-        return (Call(_NEGATED[cond.op], cond.args, BOOL),)
-    return ()
 
 
 def of_buffer(found: Iterable[Access], buffer: str) -> tuple[Access, ...]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Ranges
 from tuner.ir.nodes import Buffer, Const, For, Load, Program, Scope, Store, Var
+from tuner.ir.numerics import identity
 from tuner.ir.ops import FLOAT_IDENTITY
 from tuner.ir.visit import variables
 from tuner.schedule.access import Access, accesses, reads
@@ -154,7 +153,4 @@ def _identity(store: Store, cache: Buffer) -> int | float:
         return FLOAT_IDENTITY[reducer]
     if not dtype.is_integer:
         raise ScheduleError(f"a reduction in {dtype} has no partial results")
-    if reducer in ("add", "mul"):
-        return int(FLOAT_IDENTITY[reducer])
-    info = np.iinfo(dtype.numpy)
-    return int(info.max if reducer == "min" else info.min)
+    return int(identity(reducer, dtype))

@@ -17,9 +17,9 @@ from tuner.ir.affine import (
     simplify_cond,
     simplify_linear,
 )
+from tuner.ir.bounds import Prover
 from tuner.ir.nodes import TRUE, Buffer, Call, Const, Expr, For, If, Stmt, Store
-from tuner.ir.verify import bounds_under
-from tuner.ir.visit import Body, same_or_new, stores, variables, walk_exprs, with_body
+from tuner.ir.visit import Body, same_or_new, variables, with_body
 from tuner.schedule.access import Access, accesses_of, simplified
 from tuner.schedule.nest import guarded, has_load
 
@@ -90,10 +90,11 @@ def inside(element: Sequence[Linear], shape: Sequence[int], ranges: Ranges) -> t
     out: list[Expr] = []
     for form, size in zip(element, shape, strict=True):
         low, high = linear_bounds(form, ranges)
+        moving = Linear(form.terms).expr()
         if low < 0:
-            out.append(Call("ge", (form.expr(), Const(0)), BOOL))
+            out.append(Call("ge", (moving, Const(-form.const)), BOOL))
         if high >= size:
-            out.append(Call("lt", (form.expr(), Const(size)), BOOL))
+            out.append(Call("lt", (moving, Const(size - form.const)), BOOL))
     return tuple(simplify_cond(c, ranges) for c in out)
 
 
@@ -143,7 +144,7 @@ def _kept(
     found = accesses_of(If(TRUE, stmt.body))
     writes = [a for a in found if a.writes]
     kept = conjuncts(stmt.cond)
-    if any(a.buffer != buffer.name for a in writes) or _may_trap(stmt.body):
+    if any(a.buffer != buffer.name for a in writes):
         return kept
     elements = [simplified(a, ranges) for a in writes]
     others = [a for a in found if a.buffer != buffer.name]
@@ -160,20 +161,9 @@ def in_bounds(
     access: Access, shape: Sequence[int], ranges: Ranges, around: tuple[Expr, ...]
 ) -> bool:
     """Whether `access` provably stays in a buffer of `shape` under its own guards and `around`."""
-    guards = (*around, *access.guards, *access.taken)
+    prover = Prover(ranges, (*around, *access.guards, *access.taken))
     for index, size in zip(access.indices, shape, strict=True):
-        low, high = bounds_under(index, ranges, guards)
+        low, high = prover.bounds(index)
         if low < 0 or high >= size:
             return False
     return True
-
-
-def _may_trap(body: Body) -> bool:
-    """Whether a stored value divides integers by something that is no positive literal."""
-    for store in stores(body):
-        for expr in walk_exprs(store.value):
-            if isinstance(expr, Call) and expr.op in ("floordiv", "mod"):
-                divisor = expr.args[1]
-                if not isinstance(divisor, Const) or divisor.value <= 0:
-                    return True
-    return False
