@@ -47,6 +47,8 @@ class Reader:
     #: id of a node -> its place in the text; the nodes live as long as the program
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
     count: int = 0
+    #: subscripts around what is being read: there, integers are i64 from the load on
+    _subscripts: int = 0
     _types: dict[ast.expr, DType | None] = field(default_factory=dict)
 
     def value(self, node: ast.expr, dtype: DType) -> Expr:
@@ -90,7 +92,9 @@ class Reader:
     def _index(self, node: ast.expr) -> Expr:
         if isinstance(node, ast.Slice | ast.Starred):
             raise refused("slices are not in the language; write a loop", node)
+        self._subscripts += 1
         expr = self._expr(node, INDEX)
+        self._subscripts -= 1
         if not expr.dtype.is_integer:
             raise refused(f"a subscript of type {expr.dtype}; it must be an integer", node)
         return self._cast(expr, INDEX, node)
@@ -126,7 +130,8 @@ class Reader:
             case ast.Name(id=name) if name in self.loops:
                 return INDEX
             case ast.Subscript(value=ast.Name() as name):
-                return self._buffer(name).dtype
+                dtype = self._buffer(name).dtype
+                return INDEX if self._subscripts and dtype.is_integer else dtype
             case ast.BinOp(left=left, right=right):
                 return self._join([left, right], node)
             case ast.IfExp(body=then, orelse=other):
@@ -169,7 +174,8 @@ class Reader:
                 return self._name(node)
             case ast.Subscript():
                 buffer, indices = self.access(node)
-                return self._made(Load(buffer.name, indices, buffer.dtype), node)
+                load = self._made(Load(buffer.name, indices, buffer.dtype), node)
+                return self._cast(load, dtype, node)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self._expr(operand, want)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -179,10 +185,9 @@ class Reader:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return self._operation(_BINARY[type(op)], [left, right], dtype, node)
             case ast.BoolOp(op=op, values=values):
-                name = "and" if isinstance(op, ast.And) else "or"
-                return self._fold_left(name, [self.condition(v) for v in values], node)
+                return self._logic("and" if isinstance(op, ast.And) else "or", values, node)
             case ast.Compare():
-                return self._compare(node)
+                return self._fold_left("and", self._compare(node), node)
             case ast.IfExp(test=test, body=then, orelse=other):
                 return self._select(test, then, other, node, dtype)
             case ast.Call():
@@ -218,7 +223,18 @@ class Reader:
             out = self._made(Call(op, (out, arg), arg.dtype), node)
         return out
 
-    def _compare(self, node: ast.Compare) -> Expr:
+    def _logic(self, op: str, values: list[ast.expr], node: ast.expr) -> Expr:
+        parts: list[Expr] = []
+        for value in values:
+            # The parts of `0 <= i < n and ...` join the conjunction that they stand in.
+            if op == "and" and isinstance(value, ast.Compare):
+                parts += self._compare(value)
+            else:
+                parts.append(self.condition(value))
+        return self._fold_left(op, parts, node)
+
+    def _compare(self, node: ast.Compare) -> list[Expr]:
+        """The comparisons of a chain, one by one."""
         operands = [node.left, *node.comparators]
         parts: list[Expr] = []
         for op, left, right in zip(node.ops, operands[:-1], operands[1:], strict=True):
@@ -229,7 +245,7 @@ class Reader:
                 raise refused("bool values have no order; use and, or, not, == and !=", node)
             args = (self._typed(left, dtype), self._typed(right, dtype))
             parts.append(self._made(Call(_COMPARE[type(op)], args, BOOL), node))
-        return self._fold_left("and", parts, node)
+        return parts
 
     def _select(
         self, test: ast.expr, then: ast.expr, other: ast.expr, node: ast.expr, dtype: DType

@@ -1,0 +1,37 @@
+"""Softmax over rows, with the row's maximum subtracted first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tuner.workload.operator import Operator
+
+
+def _text(size: Mapping[str, int], _: Mapping[str, str], dtype: str) -> str:
+    rows, cols = size["rows"], size["cols"]
+    return f"""
+def softmax(x: {dtype}[{rows}, {cols}], y: {dtype}[{rows}, {cols}]):
+    top = buffer({dtype}[{rows}])
+    total = buffer({dtype}[{rows}])
+    for i in range({rows}):
+        top[i] = -inf
+        for j in range({cols}):
+            top[i] = max(top[i], x[i, j])
+        for j in range({cols}):
+            y[i, j] = exp(x[i, j] - top[i])
+        total[i] = 0
+        for j in range({cols}):
+            total[i] += y[i, j]
+        for j in range({cols}):
+            y[i, j] = y[i, j] / total[i]
+"""
+
+
+SOFTMAX = Operator(
+    name="softmax",
+    doc="y[r, c] = exp(x[r, c]) / sum over c of exp(x[r, c])",
+    sizes={"rows": None, "cols": None},
+    dtypes=("f32", "f64"),
+    text=_text,
+    words={},
+)
