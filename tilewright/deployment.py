@@ -15,6 +15,7 @@ from pathlib import Path
 
 import db
 from db import tokens
+from db.locks import RoleLock
 from db.tokens import TokenRole
 from tilewright.connection import TOKEN_FILE
 from tuner.errors import TilewrightError
@@ -29,21 +30,30 @@ class DeploymentError(TilewrightError):
 
 def database_url(data: Path) -> str:
     """The URL of a data directory's database."""
-    return f"sqlite:///{data.absolute() / 'tilewright.db'}"
+    return f"sqlite:///{_database(data)}"
 
 
 def prepare(data: Path, worker_token: Path | None = None) -> None:
     """Make or migrate the database in `data`, and write the tokens that are missing.
 
-    The workers' token goes to `worker_token`, by default into `data`.
+    The workers' token goes to `worker_token`, by default into `data`. Raises Conflict where a
+    server has the database open.
     """
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        db.migrate(database_url(data))
-        _ensure_token(data, data / TOKEN_FILE, TokenRole.ADMIN)
-        _ensure_token(data, worker_token or data / WORKER_TOKEN_FILE, TokenRole.WORK)
+        lock = RoleLock(_database(data), db.Role.SERVER)
+        try:
+            db.migrate(database_url(data))
+            _ensure_token(data, data / TOKEN_FILE, TokenRole.ADMIN)
+            _ensure_token(data, worker_token or data / WORKER_TOKEN_FILE, TokenRole.WORK)
+        finally:
+            lock.release()
     except OSError as error:
         raise DeploymentError(f"cannot use {error.filename or data}: {error.strerror}") from error
+
+
+def _database(data: Path) -> Path:
+    return data.absolute() / "tilewright.db"
 
 
 def _ensure_token(data: Path, path: Path, role: TokenRole) -> None:
