@@ -54,8 +54,8 @@ def build(sources: Sequence[Source], compiler: Compiler, folder: Path) -> list[B
     return [built[source.name] for source in sources]
 
 
-def _flags(source: Source) -> tuple[str, ...]:
-    return tuple(source.flags)
+def _flags(source: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return source.flags, source.libs
 
 
 def _build_unit(unit: Sequence[Source], compiler: Compiler, folder: Path) -> list[Built]:
@@ -63,10 +63,9 @@ def _build_unit(unit: Sequence[Source], compiler: Compiler, folder: Path) -> lis
     library = path.with_suffix(".so")
     path.write_text("\n".join(source.text for source in unit))
     start = time.perf_counter()
+    argv = [compiler.path, *unit[0].flags, *LIBRARY_FLAGS, "-o", str(library), str(path)]
     ended = run_bounded(
-        [compiler.path, *LIBRARY_FLAGS, "-o", str(library), str(path), *_flags(unit[0]), "-lgcc"],
-        LIMIT_S + LIMIT_EACH_S * (len(unit) - 1),
-        folder=folder,
+        [*argv, *unit[0].libs, "-lgcc"], LIMIT_S + LIMIT_EACH_S * (len(unit) - 1), folder=folder
     )
     spent = (time.perf_counter() - start) / len(unit)
     path.unlink()

@@ -138,10 +138,11 @@ static double check_outputs(int set) {
         double ratio = worst_error(p, set, &at);
         if (ratio > 1 && !p->allowed[set])
             end("wrong_result", "data set %d: %s[%zu] differs", set + 1, p->name, at);
-        if (ratio > 1)
+        if (ratio > 1) {
+            double got = float_value(p, at), want = ((const double *)p->want[set])[at];
             end("wrong_result", "data set %d: %s[%zu] is %.9g, expected %.9g within %.3g", set + 1,
-                p->name, at, float_value(p, at), ((const double *)p->want[set])[at],
-                p->allowed[set][at]);
+                p->name, at, isnan(got) ? NAN : got, want, p->allowed[set][at]);
+        }
         worst = ratio > worst ? ratio : worst;
     }
     return worst;
