@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -17,7 +17,7 @@ from db import trials
 from db.schema import CandidateRow, JobRow, LeaseRow, WorkerRow
 from db.states import HELD, CandidateState, LeaseState
 from tuner.errors import Conflict
-from tuner.record import Measurement, Outcome, Purpose
+from tuner.record import Measurement, Outcome, Peaks, Purpose
 
 #: Lost this often, a candidate is set aside: it may be what kills its workers.
 MAX_LOSSES = 3
@@ -41,6 +41,17 @@ class Grant:
     lease: LeaseRow
     job: JobRow
     items: list[CandidateRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a worker hands in under a lease: measurements by candidate id."""
+
+    worker: str
+    lease: str
+    fence: int
+    results: Mapping[str, Measurement]
+    peaks: Peaks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,12 @@ def claim(session: Session, wish: Claim, expires_at: float) -> Grant | None:
         return None
     job = session.scalars(select(JobRow).where(JobRow.id == lease.job)).one()
     return Grant(lease, job, items)
+
+
+def has_work(session: Session, wish: Claim) -> bool:
+    """Whether `claim` would grant something; needs no writing transaction to know."""
+    query = select(LeaseRow.id).where(LeaseRow.worker == wish.worker, LeaseRow.claim == wish.id)
+    return session.scalar(query) is not None or bool(_choose(session, wish))
 
 
 def _choose(session: Session, wish: Claim) -> list[CandidateRow]:
@@ -147,26 +164,20 @@ def beat(session: Session, worker: str, ids: Sequence[str], expires_at: float) -
     return Beat(cancel, lost)
 
 
-def report(
-    session: Session,
-    lease_id: str,
-    fence: int,
-    results: Mapping[str, Measurement],
-    now: float,
-) -> Receipt:
-    """Records results by candidate id, each once.
+def report(session: Session, said: Report, now: float) -> Receipt:
+    """Records results, each once, and the machine's peaks where the job has none yet.
 
     Raises Conflict, and records nothing, unless the lease holds every candidate that is new.
     """
-    lease = session.scalar(select(LeaseRow).where(LeaseRow.id == lease_id))
-    if lease is None or lease.fence != fence:
-        raise Conflict(f"no lease {lease_id!r} with fence {fence}")
+    lease = session.scalar(select(LeaseRow).where(LeaseRow.id == said.lease))
+    if lease is None or (lease.fence, lease.worker) != (said.fence, said.worker):
+        raise Conflict(f"worker {said.worker!r} has no lease {said.lease!r} with {said.fence}")
     query = select(CandidateRow).where(
-        CandidateRow.lease == lease.id, CandidateRow.id.in_(list(results))
+        CandidateRow.lease == lease.id, CandidateRow.id.in_(list(said.results))
     )
     rows = {row.id: row for row in session.scalars(query)}
     receipt = Receipt([], [])
-    for id, measurement in results.items():
+    for id, measurement in said.results.items():
         row = rows.get(id)
         if row is not None and row.state == CandidateState.DONE:
             receipt.replayed.append(id)
@@ -176,10 +187,18 @@ def report(
         elif measurement.outcome == Outcome.CANCELLED:
             receipt.replayed.append(id)
         else:
-            raise Conflict(f"lease {lease_id!r} does not hold candidate {id!r} any more")
+            raise Conflict(f"lease {said.lease!r} does not hold candidate {id!r} any more")
+    if said.peaks is not None:
+        _keep_peaks(session, lease.job, said.peaks)
     if lease.state == LeaseState.OPEN and not _held(session, lease.id):
         lease.state = LeaseState.ANSWERED
     return receipt
+
+
+def _keep_peaks(session: Session, job_id: str, peaks: Peaks) -> None:
+    job = session.scalars(select(JobRow).where(JobRow.id == job_id)).one()
+    if job.peaks is None:
+        job.peaks = asdict(peaks)
 
 
 def _settle(
