@@ -23,8 +23,56 @@ class Knob:
 
     name: str
     values: tuple[int, ...]
-    #: decides which steps there are; the others only decide their sizes
+    #: its value decides which steps there are; of all others only whether the value is 0 does
     structural: bool = False
+
+    def family(self, column: Ints) -> Ints:
+        """What of the values of this knob decides which steps there are."""
+        return column if self.structural else (column != 0).astype(np.int64)
+
+
+class Size(int):
+    """A product of knobs that are not chosen yet, in place of a number in a step.
+
+    It can be multiplied and printed, and is never 0. Comparing it is an error of the rule that
+    does: a knob whose value decides about steps must be structural.
+    """
+
+    knobs: tuple[str, ...]
+    scale: int
+
+    def __new__(cls, knobs: tuple[str, ...], scale: int = 1) -> Size:
+        size = super().__new__(cls, 1)
+        size.knobs, size.scale = knobs, scale
+        return size
+
+    def __mul__(self, other: int) -> Size:
+        if isinstance(other, Size):
+            return Size(self.knobs + other.knobs, self.scale * other.scale)
+        return Size(self.knobs, self.scale * other)
+
+    __rmul__ = __mul__
+
+    def __str__(self) -> str:
+        return "*".join((*self.knobs, str(self.scale)))
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError(f"{self} is compared with {other!r}, but its knobs are not structural")
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__
+    __hash__ = int.__hash__
+
+
+def evaluate(size: int | str, values: Columns) -> Floats:
+    """The numbers behind a step's size, or behind a printed one, [points] or [1]."""
+    out = np.ones(1)
+    for factor in str(size).split("*"):
+        known = float(factor) if factor.isdigit() else values[factor].astype(np.float64)
+        out = out * known
+    return out
 
 
 @dataclass(frozen=True, slots=True)

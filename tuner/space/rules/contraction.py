@@ -68,19 +68,20 @@ class ContractionPart:
         packs = {s.buffer: s for s in schedule if isinstance(s, Pack)}
         vector, row = axes[plan.vector], axes[plan.row]
         block, last = plan.reduction()[0], plan.reduction()[-1]
+        rows = next(
+            (s.factor for s in schedule if isinstance(s, Split) and s.inner == f"{row}t"), 0
+        )
         found = {
             "vectors": factors.get(f"{vector}o", 0) // plan.lanes,
-            "rows": factors.get(f"{row}o", 0),
+            "rows": rows,
             "block": factors.get(f"{block}b", 0),
-            "rowblock": factors.get(f"{row}b", 0),
+            "rowblock": factors.get(f"{row}b", 0) // max(rows, 1),
         }
         for i, operand in enumerate(plan.stage.operands):
             found[f"pack{i}"] = _form_of(packs.get(operand.buffer.name))
-        split = factors.get(f"{last}o") or factors.get(f"{last}io")
-        for order, unroll in product(
-            range(3), (split,) if split else (1, plan.stage.extents[last])
-        ):
-            point = found | {"order": order, "unroll": unroll}
+        found["unroll"] = factors.get(f"{last}o") or factors.get(f"{last}io", 0)
+        for order in range(3):
+            point = found | {"order": order}
             yield {f"n{plan.stage.nest}.{name}": value for name, value in point.items()}
 
 
@@ -173,9 +174,9 @@ def _knobs(plan: ContractionPlan) -> tuple[Knob, ...]:
         Knob("vectors", tuple(vectors)),
         Knob("rows", tuple(r for r in ROWS if r <= height)),
         Knob("unroll", _unrolls(stage.extents[plan.reduction()[-1]])),
-        Knob("block", (0, *blocks), structural=True),
+        Knob("block", (0, *blocks)),
         Knob("order", orders, structural=True),
-        Knob("rowblock", (0, *(b for b in ROW_BLOCKS if b < tiles)), structural=True),
+        Knob("rowblock", (0, *(b for b in ROW_BLOCKS if b < tiles))),
     ]
     for i, o in enumerate(stage.operands):
         forms = _forms(o, stage, (plan.vector, plan.row), lanes)

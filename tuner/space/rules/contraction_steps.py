@@ -1,8 +1,8 @@
 """The steps of a tiled contraction.
 
-Loops made from loop `l` are called: `lo` over tiles, `lt` within a tile, `lb` and `la` over blocks
-of tiles and within a block, `lu` and `lv` over vectors and within one, `lz` in the nest of start
-values; of a reduction loop, `lb` over blocks and `li` within one.
+Loops made from loop `l` are called: `lo` over tiles, `lt` within a tile, `lb` over blocks of
+tiles, `la` within one and `lao` over its tiles, `lu` and `lv` over vectors and within one, `lz` in
+the nest of start values; of a reduction loop, `lb` over blocks and `li` within one.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _whole(plan: ContractionPlan, values: Values) -> Steps:
     out.append(DecomposeReduction(f"{stage.output.name}c", tile[0], start))
     out += _reduction(plan, values, tile)
     for rows, vector in (start, tile):
-        out += _tile_body(plan, values, rows, vector)
-    return out + _stored(plan, values, "s")
+        out += _tile_body(plan, rows, vector)
+    return out + _stored(plan, "s")
 
 
 def _blocked(plan: ContractionPlan, values: Values) -> Steps:
@@ -74,15 +74,15 @@ def _blocked(plan: ContractionPlan, values: Values) -> Steps:
         first = plan.reduction()[0]
         out.append(Split(first, block, f"{first}b", f"{first}i"))
         outer.insert(-1, f"{first}b")
-    splits, loops = _reduction_loops(plan, values)
+    split, loops = _reduction_loops(plan, values)
     idle = (*stage.idle, *stage.idle_inside)
-    out += splits
+    out.append(split)
     out.append(Reorder((*idle, *outer, *loops, *tile)))
     out += _packs(plan, values, (PANEL,))
     out += _staged(plan, outer[-1], loads=True)
-    out += _unrolled_reduction(plan, values)
-    out += _tile_body(plan, values, *tile)
-    return out + _stored(plan, values, "r") + _stored(plan, values, "s")
+    out.append(Unroll(loops[-1]))
+    out += _tile_body(plan, *tile)
+    return out + _stored(plan, "r") + _stored(plan, "s")
 
 
 def _fused(plan: ContractionPlan, values: Values) -> Steps:
@@ -111,22 +111,21 @@ def _fused(plan: ContractionPlan, values: Values) -> Steps:
         out.append(Reorder((*(n for n in consumer.order if n not in (rows, vector)), rows, vector)))
         nests.append((rows, vector))
     for rows, vector in (*nests, tile):
-        out += _tile_body(plan, values, rows, vector)
+        out += _tile_body(plan, rows, vector)
     return out
 
 
 def _tiling(plan: ContractionPlan, values: Values) -> Steps:
     axes = plan.tiled_loops()
     vector, row = axes[plan.vector], axes[plan.row]
-    width = plan.value(values, "vectors") * plan.lanes
-    out: Steps = [
-        Split(vector, width, f"{vector}o", f"{vector}t"),
-        Split(row, plan.value(values, "rows"), f"{row}o", f"{row}t"),
-    ]
+    width, rows = plan.value(values, "vectors") * plan.lanes, plan.value(values, "rows")
     block = plan.value(values, "rowblock")
+    out: Steps = [Split(vector, width, f"{vector}o", f"{vector}t")]
     if block:
-        out.append(Split(f"{row}o", block, f"{row}b", f"{row}a"))
-    return out
+        # Blocks first: then the tiles divide a block, and one guard holds for both loops.
+        out.append(Split(row, rows * block, f"{row}b", f"{row}a"))
+        row = f"{row}a"
+    return [*out, Split(row, rows, f"{row}o", f"{axes[plan.row]}t")]
 
 
 def _outer(plan: ContractionPlan, values: Values) -> tuple[str, ...]:
@@ -135,7 +134,7 @@ def _outer(plan: ContractionPlan, values: Values) -> tuple[str, ...]:
     others = [axes[axis] for axis in plan.others()]
     vector, row = f"{axes[plan.vector]}o", axes[plan.row]
     blocked = bool(plan.value(values, "rowblock"))
-    inner = f"{row}a" if blocked else f"{row}o"
+    inner = f"{row}ao" if blocked else f"{row}o"
     match plan.value(values, "order"):
         case order if order == OTHERS_ROW_VECTOR:
             loops = [*others, inner, vector]
@@ -177,7 +176,7 @@ def _pack(plan: ContractionPlan, values: Values, operand: Operand, form: int) ->
     out: Steps = [Pack(operand.buffer.name, packed, place, tuple(layout), loops)]
     contiguous = moved == dims[-1]
     if contiguous and in_vectors and form != WHOLE:
-        out += _vectors(plan, values, loops[-1])
+        out += _vectors(plan, loops[-1])
     elif contiguous and form == WHOLE and operand.buffer.shape[-1] >= plan.lanes:
         out += [
             Split(loops[-1], plan.lanes, f"{loops[-1]}o", f"{loops[-1]}v"),
@@ -201,12 +200,12 @@ def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
     ]
 
 
-def _stored(plan: ContractionPlan, values: Values, kind: str) -> Steps:
+def _stored(plan: ContractionPlan, kind: str) -> Steps:
     """The nest that moves a tile between the output and its cache: "r" reads, "s" stores."""
     output = plan.stage.output
     names = tuple(f"{output.name}{kind}{d}" for d in plan.order())
     out: Steps = [] if plan.order() == tuple(range(len(names))) else [Reorder(names)]
-    return out + _tile_body(plan, values, names[-2], names[-1])
+    return out + _tile_body(plan, names[-2], names[-1])
 
 
 def _start_everywhere(plan: ContractionPlan) -> Steps:
@@ -223,37 +222,27 @@ def _start_everywhere(plan: ContractionPlan) -> Steps:
     return out
 
 
-def _reduction_loops(plan: ContractionPlan, values: Values) -> tuple[Steps, tuple[str, ...]]:
+def _reduction_loops(plan: ContractionPlan, values: Values) -> tuple[Step, tuple[str, ...]]:
     """The split that makes the unrolled reduction loop, and all reduction loops below the block."""
     loops = list(plan.reduction())
     if plan.value(values, "block"):
         loops[0] = f"{loops[0]}i"
-    unroll, last = plan.value(values, "unroll"), loops[-1]
-    if unroll in (1, plan.stage.extents.get(last)):
-        return [], tuple(loops)
-    split = Split(last, unroll, f"{last}o", f"{last}t")
-    return [split], (*loops[:-1], f"{last}o", f"{last}t")
-
-
-def _unrolled_reduction(plan: ContractionPlan, values: Values) -> Steps:
-    _, loops = _reduction_loops(plan, values)
-    return [Unroll(loops[-1])] if plan.value(values, "unroll") > 1 else []
+    last = loops[-1]
+    split = Split(last, plan.value(values, "unroll"), f"{last}o", f"{last}t")
+    return split, (*loops[:-1], f"{last}o", f"{last}t")
 
 
 def _reduction(plan: ContractionPlan, values: Values, tile: tuple[str, ...]) -> Steps:
     """Reduction loops outside of the tile's."""
-    splits, loops = _reduction_loops(plan, values)
-    order = Reorder((*plan.stage.idle_inside, *loops, *tile))
-    return [*splits, order, *_unrolled_reduction(plan, values)]
+    split, loops = _reduction_loops(plan, values)
+    return [split, Reorder((*plan.stage.idle_inside, *loops, *tile)), Unroll(loops[-1])]
 
 
-def _tile_body(plan: ContractionPlan, values: Values, rows: str, vector: str) -> Steps:
+def _tile_body(plan: ContractionPlan, rows: str, vector: str) -> Steps:
     """The two loops of a tile written out, in vectors."""
-    return [*_vectors(plan, values, vector), Unroll(rows)]
+    return [*_vectors(plan, vector), Unroll(rows)]
 
 
-def _vectors(plan: ContractionPlan, values: Values, loop: str) -> Steps:
-    if plan.value(values, "vectors") == 1:
-        return [Vectorize(loop)]
+def _vectors(plan: ContractionPlan, loop: str) -> Steps:
     over, within = f"{loop}u", f"{loop}v"
     return [Split(loop, plan.lanes, over, within), Vectorize(within), Unroll(over)]

@@ -21,8 +21,8 @@ from tuner.space.space import Part, Schedule
 from tuner.space.structure import chain
 from tuner.target import Target
 
-#: Vectors in one group; 0 leaves the loop alone.
-GROUPS = (0, 1, 2, 4, 8)
+#: Vectors in one group.
+GROUPS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,15 @@ class Leaf:
     reorder: tuple[str, ...] = ()
 
     def steps(self, group: int) -> list[Step]:
-        """In groups of `group` vectors; [] for 0."""
-        if not group:
-            return []
+        """In groups of `group` vectors."""
         over, within = f"{self.loop}o", f"{self.loop}t"
         out: list[Step] = [Reorder(self.reorder)] if self.reorder else []
         out.append(Split(self.loop, group * self.lanes, over, within))
         if not self.fold:
-            return out + self._vectors(within, group)
+            return out + self._vectors(within)
         start, end = f"{self.loop}z", f"{self.loop}e"
         out.append(Rfactor(within, f"{self.loop}c", start, end))
-        out += self._vectors(within, group) + self._vectors(start, group)
-        if group == 1:
-            return [*out, Vectorize(end)]
+        out += self._vectors(within) + self._vectors(start)
         names = (f"{end}o", f"{end}t")
         out += [
             Split(end, self.lanes, *names),
@@ -58,11 +54,9 @@ class Leaf:
         ]
         return [*out, Unroll(names[0]), *(Vectorize(n) for n in (names[1], f"{end}z", f"{end}e"))]
 
-    def _vectors(self, loop: str, group: int) -> list[Step]:
-        if group == 1:
-            return [Vectorize(loop)]
-        return [Split(loop, self.lanes, f"{loop}u", f"{loop}v"), Vectorize(f"{loop}v"),
-                Unroll(f"{loop}u")]  # fmt: skip
+    def _vectors(self, loop: str) -> list[Step]:
+        over, within = f"{loop}u", f"{loop}v"
+        return [Split(loop, self.lanes, over, within), Vectorize(within), Unroll(over)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +100,7 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
     knobs = []
     for i, leaf in enumerate(found):
         groups = tuple(g for g in GROUPS if g * leaf.lanes <= leaf.extent)
-        knobs.append(Knob(f"n{nest}.group{i}", groups, structural=True))
+        knobs.append(Knob(f"n{nest}.group{i}", groups))
     return [(RowwisePart(nest, found, tuple(knobs)), frozenset({nest}))] if found else []
 
 

@@ -1,0 +1,176 @@
+"""Loop nests as far as features need them, for many points of one structure at once.
+
+A kernel is a list of nests, one for each store, in program order: the loops around the store and
+the elements that it touches. Sizes are arrays over the population, [points], or [1] where all
+points agree. Guards are left out: a nest is as long as it is issued, not as it is useful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.dtypes import INDEX
+from tuner.ir.affine import is_index_comparison, linear
+from tuner.ir.nodes import Call, Const, Expr, For, If, Load, LoopKind, Program, Stmt, Store, Var
+from tuner.ir.ops import OPS
+from tuner.ir.visit import expr_children
+from tuner.space.knobs import Floats
+
+#: Operators that take many instructions.
+COSTLY = frozenset(name for name, op in OPS.items() if op.result == "float")
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop; `extent` over the population."""
+
+    name: str
+    extent: Floats
+    kind: LoopKind = LoopKind.SERIAL
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One subscript: elements moved for each step of a loop, taken modulo `modulus` if there is
+    one. Coefficients below 1 are those of a floor division."""
+
+    steps: Mapping[str, Floats]
+    modulus: Floats | None = None
+
+    def step(self, loop: str) -> Floats:
+        """Elements from one iteration of `loop` to the next."""
+        step = np.abs(self.steps.get(loop, np.zeros(1)))
+        return step if self.modulus is None else step % self.modulus
+
+    def span(self, loops: Iterable[Loop]) -> Floats:
+        """Elements from the first to the last that is touched while `loops` run."""
+        reach = np.zeros(1)
+        for loop in loops:
+            if loop.name in self.steps:
+                reach = reach + self.step(loop.name) * (loop.extent - 1)
+        span = np.floor(reach + 1e-6) + 1
+        return span if self.modulus is None else np.minimum(span, self.modulus)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The elements of one buffer that a store reads or writes."""
+
+    buffer: str
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """One store and the loops around it, outermost first."""
+
+    loops: tuple[Loop, ...]
+    write: Access
+    reads: tuple[Access, ...]
+    #: accumulates into what it writes
+    reduces: bool
+    #: cheap and costly floating-point operations of one iteration, the accumulation included
+    cheap: float
+    costly: float
+
+    def inside(self, loop: str) -> tuple[Loop, ...]:
+        """The loops inside of `loop`; all of them for ""."""
+        names = [item.name for item in self.loops]
+        return self.loops[names.index(loop) + 1 :] if loop else self.loops
+
+    def has(self, loop: str) -> bool:
+        """Whether `loop` is around the store; always so for ""."""
+        return not loop or any(item.name == loop for item in self.loops)
+
+    def accesses(self) -> tuple[Access, ...]:
+        """The write, then the reads."""
+        return (self.write, *self.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A buffer's extents over the population, and the bytes of one element."""
+
+    extents: tuple[Floats, ...]
+    item: int
+    #: made to hold a tile: in registers if it is small enough
+    tile: bool = False
+
+    def bytes(self) -> Floats:
+        """Bytes of the whole buffer."""
+        size = np.full(1, float(self.item))
+        for extent in self.extents:
+            size = size * extent
+        return size
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """All nests of a program, and its buffers."""
+
+    nests: tuple[Nest, ...]
+    shapes: Mapping[str, Shape]
+
+
+def kernel_of(program: Program) -> Kernel:
+    """The nests of one program."""
+    shapes = {
+        b.name: Shape(tuple(np.array([float(e)]) for e in b.shape), b.dtype.bytes)
+        for b in program.buffers()
+    }
+    return Kernel(tuple(_nests(program.body, ())), shapes)
+
+
+def _nests(body: tuple[Stmt, ...], around: tuple[Loop, ...]) -> Iterator[Nest]:
+    for stmt in body:
+        match stmt:
+            case For(var, extent, kind, inner):
+                yield from _nests(inner, (*around, Loop(var, np.array([float(extent)]), kind)))
+            case If():
+                yield from _nests(stmt.body, around)
+            case Store():
+                yield _nest(stmt, around)
+
+
+def _nest(store: Store, around: tuple[Loop, ...]) -> Nest:
+    nodes = list(_data_nodes(store.value))
+    ops = [n.op for n in nodes if isinstance(n, Call) and OPS[n.op].flop]
+    costly = float(sum(op in COSTLY for op in ops))
+    reads = tuple(
+        Access(n.buffer, tuple(_dim(i) for i in n.indices)) for n in nodes if isinstance(n, Load)
+    )
+    write = Access(store.buffer, tuple(_dim(i) for i in store.indices))
+    reduces = store.reduce is not None
+    return Nest(around, write, reads, reduces, len(ops) - costly + reduces, costly)
+
+
+def _data_nodes(expr: Expr) -> Iterator[Expr]:
+    """The nodes of a value without subscripts and without the conditions on them."""
+    if isinstance(expr, Load):
+        yield expr
+    elif expr.dtype != INDEX and not is_index_comparison(expr):
+        yield expr
+        for child in expr_children(expr):
+            yield from _data_nodes(child)
+
+
+def _dim(index: Expr) -> Dim:
+    steps: dict[str, Floats] = {}
+    modulus = None
+    for atom, coefficient in linear(index).terms.items():
+        match atom:
+            case Var(name):
+                scaled, inner = float(coefficient), linear(Var(name))
+            case Call(op="floordiv", args=(a, Const(value=d))):
+                scaled, inner = coefficient / float(d), linear(a)
+            case Call(op="mod", args=(a, Const(value=d))):
+                scaled, inner, modulus = float(coefficient), linear(a), np.array([float(d)])
+            case _:
+                continue
+        for term, c in inner.terms.items():
+            if isinstance(term, Var):
+                steps[term.name] = steps.get(term.name, np.zeros(1)) + scaled * c
+    return Dim(steps, modulus)
