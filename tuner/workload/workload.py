@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tuner.ir.canonical import canonicalize, workload_hash
 from tuner.ir.nodes import Program
 from tuner.ir.verify import verify
+from tuner.workload.catalogue import complete_sizes
 from tuner.workload.count import flops, io_bytes
 from tuner.workload.operator import Sizes
 
@@ -28,11 +29,12 @@ class Workload:
     io_bytes: int
     #: the catalogue's operator it was asked for by, if any
     op: str | None = None
-    sizes: Sizes | None = None
+    #: all sizes of `op`, defaults filled in; empty for a program text
+    sizes: Sizes = field(default_factory=dict)
 
 
 def admit(program: Program, op: str | None = None, sizes: Sizes | None = None) -> Workload:
-    """The workload of a program that the parser gave.
+    """The workload of a program that the parser gave, or the catalogue for `op` at `sizes`.
 
     Raises ProgramError where nothing is left of it once dead statements are gone.
     """
@@ -40,5 +42,6 @@ def admit(program: Program, op: str | None = None, sizes: Sizes | None = None) -
     verify(canonical)
     return Workload(
         hash=workload_hash(canonical), program=canonical, names=names,
-        flops=flops(canonical), io_bytes=io_bytes(canonical), op=op, sizes=sizes,
+        flops=flops(canonical), io_bytes=io_bytes(canonical), op=op,
+        sizes=complete_sizes(op, sizes or {}) if op else {},
     )  # fmt: skip
