@@ -50,7 +50,9 @@ def read_module(text: str) -> ast.Module:
         raise SyntaxRefused(
             f"not Python: {error.msg}", error.lineno or 1, error.offset or 1
         ) from None
-    except (RecursionError, MemoryError, ValueError) as error:
+    except ValueError as error:
+        raise SyntaxRefused(f"not text: {error}") from None
+    except (RecursionError, MemoryError) as error:
         raise LimitRefused(f"the text is too complex to read ({type(error).__name__})") from None
     _check_depth(module)
     return module
@@ -85,8 +87,10 @@ def _check_nesting(text: str) -> None:
         length += 1
         depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
         run = run + 1 if token.string in _PREFIX else 0
-        if token.type == tokenize.STRING and "\\" in token.string:
-            raise SyntaxRefused("a string with a backslash; write it without", line, column)
+        if _is_odd_string(token):
+            raise SyntaxRefused(
+                "strings are plain here: no backslash, no prefix, no f-string", line, column
+            )
         if max(depth, blocks, run) > MAX_NESTING:
             raise LimitRefused(
                 f"nested more than {MAX_NESTING} deep; split the statement", line, column
@@ -95,6 +99,13 @@ def _check_nesting(text: str) -> None:
             raise LimitRefused(
                 f"a statement of more than {MAX_STATEMENT_TOKENS} tokens; split it", line, column
             )
+
+
+def _is_odd_string(token: tokenize.TokenInfo) -> bool:
+    """An f-string would hide an expression from this scan."""
+    if token.type == tokenize.STRING:
+        return token.string[0] not in "\"'" or "\\" in token.string
+    return tokenize.tok_name[token.type].startswith("FSTRING")
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:

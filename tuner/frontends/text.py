@@ -18,19 +18,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from tuner.dtypes import BF16, BOOL, DTYPES
+from tuner.dtypes import BOOL
 from tuner.errors import LimitRefused, SyntaxRefused
-from tuner.frontends.expressions import FUNCTIONS, Reader, refused
+from tuner.frontends.declarations import LOOP_WORDS, RESERVED, buffer_type, check_sizes
+from tuner.frontends.expressions import Reader, refused
 from tuner.frontends.limits import (
-    MAX_BUFFER_BYTES,
-    MAX_BUFFERS,
     MAX_DEPTH,
-    MAX_LOCAL_BYTES,
     MAX_LOOPS,
-    MAX_RANK,
     MAX_STATEMENTS,
-    MAX_TOTAL_BYTES,
-    MAX_TOTAL_LOCAL_BYTES,
     check_name,
     read_module,
 )
@@ -39,11 +34,6 @@ from tuner.ir.nodes import Buffer, Expr, For, If, LoopKind, Program, Scope, Stmt
 from tuner.ir.verify import verify
 from tuner.ir.visit import Body, expr_children
 
-_LOOP_WORDS = frozenset(kind.value for kind in LoopKind)
-#: Names that a program cannot give to its own things.
-RESERVED = frozenset(DTYPES) | FUNCTIONS | _LOOP_WORDS | {
-    "grid", "buffer", "const", "inf", "select", "clamp",
-}  # fmt: skip
 _REDUCE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Mult: "mul"}
 
 
@@ -121,32 +111,10 @@ class _FunctionReader:
         known = self.expressions.buffers
         if name in known or name in self.used_loops:
             raise refused(f"{name!r} is already taken; names must differ", node)
-        buffer = _buffer_type(name, annotation, scope)
+        buffer = buffer_type(name, annotation, scope)
         known[name] = buffer
-        if len(known) > MAX_BUFFERS:
-            raise LimitRefused(f"more than {MAX_BUFFERS} buffers", *place(node))
-        self._check_sizes(buffer, node)
+        check_sizes(buffer, known.values(), node)
         return buffer
-
-    def _check_sizes(self, buffer: Buffer, node: ast.AST) -> None:
-        """Each buffer against its own limit, all together against the program's."""
-        local = buffer.scope is Scope.LOCAL
-        of_one, of_all = (
-            (MAX_LOCAL_BYTES, MAX_TOTAL_LOCAL_BYTES)
-            if local
-            else (MAX_BUFFER_BYTES, MAX_TOTAL_BYTES)
-        )
-        if buffer.bytes > of_one:
-            raise LimitRefused(
-                f"buffer {buffer.name!r} has {buffer.bytes} bytes; the limit is {of_one}"
-                + (' for a "local" one' if local else ""), *place(node),
-            )  # fmt: skip
-        others = self.expressions.buffers.values()
-        total = sum(b.bytes for b in others if (b.scope is Scope.LOCAL) == local)
-        if total > of_all:
-            raise LimitRefused(
-                f"all buffers together have {total} bytes; the limit is {of_all}", *place(node)
-            )
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -169,7 +137,7 @@ class _FunctionReader:
             case ast.For(orelse=[]):
                 return self._loop(node)
             case ast.If(test=test, body=body, orelse=[]):
-                return If(self._shallow(self.expressions.condition(test), node), self._body(body))
+                return self._if(test, body, node)
             case ast.If() | ast.For():
                 raise refused("no else here; write a second if with the opposite test", node)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -182,6 +150,13 @@ class _FunctionReader:
                     raise refused("reductions are +=, *=, and x[i] = max(x[i], ...), min", node)
                 return self._store(target, value, _REDUCE[type(op)])
         raise refused("not in the language: expected a loop, an if, a store or a buffer(...)", node)
+
+    def _if(self, test: ast.expr, nodes: list[ast.stmt], node: ast.If) -> If:
+        cond = self._shallow(self.expressions.condition(test), node)
+        body = self._body(nodes)
+        if not body:
+            raise refused("an empty if; store something in it", node)
+        return If(cond, body)
 
     def _local(self, name: str, value: ast.expr, node: ast.AST, top: bool) -> None:
         """`t = buffer(f32[4], "local")`."""
@@ -269,7 +244,7 @@ class _FunctionReader:
 
     def _loop_header(self, node: ast.For) -> tuple[list[str], list[int], LoopKind]:
         match node.iter:
-            case ast.Call(func=ast.Name(id=word), args=args, keywords=[]) if word in _LOOP_WORDS | {
+            case ast.Call(func=ast.Name(id=word), args=args, keywords=[]) if word in LOOP_WORDS | {
                 "grid"
             }:
                 pass
@@ -310,25 +285,3 @@ class _FunctionReader:
 def _as_load(node: ast.expr) -> ast.expr:
     """A name as it is written where it is read."""
     return ast.Name(id=node.id, ctx=ast.Load()) if isinstance(node, ast.Name) else node
-
-
-def _buffer_type(name: str, node: ast.expr, scope: Scope) -> Buffer:
-    """`f32[4, 8]` or `const[f32[4, 8]]`."""
-    match node:
-        case ast.Subscript(value=ast.Name(id="const"), slice=inner):
-            buffer = _buffer_type(name, inner, scope)
-            return Buffer(buffer.name, buffer.dtype, buffer.shape, scope, const=True)
-        case ast.Subscript(value=ast.Name(id=word), slice=inner) if word in DTYPES:
-            dims = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        case _:
-            known = ", ".join(DTYPES)
-            raise refused(
-                f"{ast.unparse(node)!r} is not a buffer's type; write one as f32[4, 8]; "
-                f"the element types are: {known}", node,
-            )  # fmt: skip
-    if word == BF16.name:
-        raise refused("bf16 buffers cannot be computed on any target yet; use f16 or f32", node)
-    if not 1 <= len(dims) <= MAX_RANK:
-        raise refused(f"a buffer has 1 to {MAX_RANK} dimensions; found {len(dims)}", node)
-    shape = tuple(extent(d, f"a dimension of {name!r}") for d in dims)
-    return Buffer(name, DTYPES[word], shape, scope)
