@@ -41,19 +41,23 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		echo "make: $(PYTHON) -m venv failed (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 
-# $(call install,extras): the name of each package as pip comes to it; the log if it fails
+# Shows the name of each package as pip comes to it, and the end of pip's log if it fails.
 define install
 	@printf 'Installing into $(VENV):'
-	@PYTHONUNBUFFERED=1 $(BIN)/python -m pip install --disable-pip-version-check -e '.[$(1)]' 2>&1 \
-		| tee $(VENV)/install.log \
-		| while read -r word name _; do [ "$$word" = Collecting ] && printf ' %s' "$${name%%[<>=\[;]*}"; done; \
+	@PYTHONUNBUFFERED=1 $(BIN)/python -m pip install --disable-pip-version-check -e '.[$(EXTRAS)]' \
+		2>&1 | tee $(VENV)/install.log | while read -r word name _; do \
+			name="$${name##*/}"; name="$${name%%[<>=;[]*}"; \
+			case "$$word" in Collecting | Processing) printf ' %s' "$${name%%-[0-9]*}";; esac; \
+		done; \
 		[ "$${PIPESTATUS[0]}" = 0 ] || { echo; tail -n 20 $(VENV)/install.log >&2; exit 1; }
 	@printf '\n'
 	@touch $@
 endef
 
+$(VENV)/installed-run: EXTRAS := server,tuner
 $(VENV)/installed-run: pyproject.toml | $(VENV)/bin/python
-	$(call install,server,tuner)
+	$(install)
 
+$(VENV)/installed-test: EXTRAS := server,tuner,test
 $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
-	$(call install,server,tuner,test)
+	$(install)
