@@ -10,6 +10,7 @@ from tuner.codegen.c_family import LANES, BodyPrinter
 from tuner.codegen.dialect import Dialect
 from tuner.codegen.emitter import Emitter
 from tuner.codegen.helpers import Helpers
+from tuner.dtypes import F16
 from tuner.ir.nodes import Buffer, Program, Scope
 from tuner.ir.visit import loads, loops, outputs
 from tuner.lower.dataflow import buffers_touched
@@ -52,8 +53,8 @@ class Translation:
 
     text: str
     workspace_bytes: int
-    #: whether it needs the maths library
-    libm: bool
+    #: linker flags of the libraries that it needs
+    libs: tuple[str, ...]
 
 
 def translate(program: Program, name: str) -> Translation:
@@ -84,7 +85,9 @@ def translate(program: Program, name: str) -> Translation:
         _with_types(body.text(), name, sorted(exprs.types)),
         "",
     ])  # fmt: skip
-    return Translation(text.lstrip("\n"), size, helpers.libm)
+    halves = any(b.dtype == F16 for b in program.buffers())
+    libs = ("-lm",) * helpers.libm + ("-lgcc",) * halves
+    return Translation(text.lstrip("\n"), size, libs)
 
 
 def _workspace(buffers: Sequence[Buffer]) -> tuple[dict[str, int], int]:

@@ -79,7 +79,8 @@ class ExprPrinter:
         dtype = self.buffers[buffer].dtype
         if buffer in self.registers:
             return self.names[buffer]
-        kind = self.type(dtype, index.lanes)
+        self.helpers.vector(dtype, index.lanes)
+        kind = vector_type(dtype, index.lanes)
         self.types.add(f"{kind}u")
         const = "const " if buffer in self.readonly else ""
         return f"*({const}{kind}u *)&{self.names[buffer]}[{self.text(index.base)}]"
@@ -148,8 +149,10 @@ class ExprPrinter:
                 return self._by_lanes(expr)
             args = ", ".join(self.text(e) for e in (expr.cond, expr.then, expr.other))
             return f"{self.helpers.call(Helper('select', expr.dtype, width))}({args})", PRIMARY
-        then, other = self.text(expr.then, OR), self.converted(expr.other, expr.dtype, OR)
-        return f"{self.text(expr.cond, OR)} ? {then} : {other}", CHOICE
+        cast = f"({self.type(expr.dtype, width)})" if width > 1 else ""
+        least = UNARY if cast else OR
+        then, other = self.text(expr.then, least), self.converted(expr.other, expr.dtype, least)
+        return f"{self.text(expr.cond, OR)} ? {cast}{then} : {cast}{other}", CHOICE
 
     def _cast(self, expr: Cast) -> _Text:
         source, dtype, width = expr.arg.dtype, expr.dtype, lanes(expr)

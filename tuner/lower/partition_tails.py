@@ -69,24 +69,19 @@ def _in_loop(loop: For, ranges: Ranges, names: Names) -> Body:
         return (with_body(loop, body),) if body else ()
     out: list[Stmt] = []
     for start, stop in zip([0, *cuts], [*cuts, loop.extent], strict=True):
-        part = _part(loop, start, stop, names)
-        inner = {**ranges, part.var: part.extent}
-        if part.extent == 1:
-            body = substitute(part.body, {part.var: Const(0)})
-            out.extend(_in_body(body, ranges, names))
-        elif part.body:
-            out.extend(_in_loop(part, inner, names))
+        out.extend(_in_loop(_part(loop, start, stop, names), ranges, names))
     return tuple(out)
 
 
 def _part(loop: For, start: int, stop: int, names: Names) -> For:
-    """Iterations start … stop - 1 of `loop` as a loop of its own."""
-    if start == 0:
-        return For(loop.var, stop, loop.kind, loop.body)
-    var = names.fresh(loop.var)
-    shifted: Expr = Call("add", (Var(var), Const(start)), INDEX)
-    body = substitute(copy_body(loop.body, names), {loop.var: shifted})
-    return For(var, stop - start, loop.kind, body)
+    """Iterations start … stop - 1 of `loop` as a loop of its own; a single one stays a loop too,
+    which keeps its local values apart."""
+    var = names.fresh(loop.var) if start else loop.var
+    body = copy_body(loop.body, names) if start else loop.body
+    value: Expr = Call("add", (Var(var), Const(start)), INDEX) if start else Var(var)
+    if stop - start == 1:
+        value = Const(start)
+    return For(var, stop - start, loop.kind, substitute(body, {loop.var: value}))
 
 
 def _cuts(loop: For) -> Iterator[int]:

@@ -56,8 +56,11 @@ def _in_loop(loop: For, program: Program, target: Target, names: Names) -> Body:
     for first, width in _pieces(start, loop.extent, lanes, shortest):
         piece = copy_body(loop.body, names) if out else loop.body
         if width == 1:
-            out.extend(substitute(piece, {loop.var: Const(first)}))
-            continue
+            var = names.fresh(loop.var)
+            value = Call("add", (Var(var), Const(first)), INDEX)
+            rest = substitute(piece, {loop.var: value})
+            out.append(For(var, loop.extent - first, LoopKind.UNROLLED, rest))
+            break
         body = body_in_lanes(piece, loop.var, Const(first), width)
         if body is None:
             return serial

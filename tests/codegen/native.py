@@ -1,0 +1,114 @@
+"""Compiles translated programs, loads them and calls them on numpy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tuner.codegen.c import Translation, translate
+from tuner.frontends.text import parse
+from tuner.ir.nodes import Program
+from tuner.ir.visit import outputs
+from tuner.lower.pipeline import lower
+from tuner.target import TARGETS, Target
+
+FLAGS = "-O2 -Wall -Wextra -Werror -fno-math-errno -fno-trapping-math -fPIC -shared -nostdlib"
+COMPILERS = [c for c in ("gcc", "clang", "clang-19", "clang-16", "clang-14") if shutil.which(c)]
+
+
+def need_compiler() -> None:
+    """Skips where there is no C compiler; fails where CI=true."""
+    if not COMPILERS:
+        message = "no gcc and no clang on this machine; install one of them"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+
+
+@cache
+def targets_here() -> tuple[Target, ...]:
+    """The targets whose instructions this machine has."""
+    if platform.machine() != "x86_64":
+        return tuple(t for t in TARGETS.values() if "neon" in t.name)
+    line = next(x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("flags"))
+    features = set(line.split())
+    return tuple(t for t in TARGETS.values() if set(t.isa) <= features)
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="tw-native-"))
+
+
+def load(code: Translation, flags: tuple[str, ...] = (), compiler: str = "") -> ctypes.CDLL:
+    """Builds `code` without a warning and loads it."""
+    need_compiler()
+    command = [compiler or COMPILERS[0], *FLAGS.split(), *flags]
+    key = hashlib.sha256(f"{command}\n{code.text}".encode()).hexdigest()[:24]
+    source, built = _folder() / f"{key}.c", _folder() / f"{key}.so"
+    if not built.exists():
+        source.write_text(code.text)
+        done = subprocess.run(
+            [*command, "-o", built, source, *code.libs], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr + code.text
+    return ctypes.CDLL(str(built))
+
+
+def call(
+    library: ctypes.CDLL, name: str, program: Program, inputs: Mapping[str, np.ndarray],
+    shift: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Runs the kernel on copies of `inputs` that lie `shift` elements past an aligned address;
+    outputs are poisoned first."""
+    arrays = {}
+    for buffer in program.params:
+        space = np.full(buffer.bytes + 128, 0xFF, np.uint8)
+        start = -space.ctypes.data % 64 + shift * buffer.dtype.bytes
+        array = space[start : start + buffer.bytes].view(buffer.dtype.numpy).reshape(buffer.shape)
+        if buffer.name in inputs:
+            array[...] = inputs[buffer.name]
+        arrays[buffer.name] = array
+    size = getattr(library, f"{name}_workspace_bytes")
+    size.restype = ctypes.c_size_t
+    workspace = ctypes.create_string_buffer(b"\xff" * size(), size()) if size() else None
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in arrays.values()]
+    assert getattr(library, name)(*pointers, workspace) == 0
+    return {n: arrays[n] for n in outputs(program)}
+
+
+def run(
+    text: str, inputs: Mapping[str, np.ndarray], target: Target, shift: int = 0, compiler: str = ""
+) -> dict[str, np.ndarray]:
+    """The outputs of the program `text`, scheduled as it is written, on `target`."""
+    program = parse(text)
+    code = translate(lower(program, target), "tw_test")
+    library = load(code, target.flags, compiler)
+    return call(library, "tw_test", program, inputs, shift)
+
+
+def inputs_for(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random inputs: normals, or small integers."""
+    rng = np.random.default_rng(seed)
+    written = set(outputs(program))
+    arrays = {}
+    for buffer in program.params:
+        if buffer.name in written:
+            continue
+        if buffer.dtype.is_float:
+            array = rng.standard_normal(buffer.shape)
+        else:
+            array = rng.integers(0, 2 if buffer.dtype.kind == "bool" else 100, buffer.shape)
+        arrays[buffer.name] = array.astype(buffer.dtype.numpy)
+    return arrays

@@ -1,0 +1,96 @@
+"""From a program and a schedule to the source of one kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from tuner.codegen.c import Translation, translate
+from tuner.codegen.source import Source, build_command
+from tuner.codegen.wide import in_sequence
+from tuner.ir.canonical import workload_hash
+from tuner.ir.nodes import Program
+from tuner.ir.visit import outputs
+from tuner.ir.widen import widen
+from tuner.lower.pipeline import lower
+from tuner.schedule.apply import apply
+from tuner.schedule.steps import Schedule, schedule_to_json, step_text
+from tuner.target import Target
+
+#: What every kernel is compiled with; a target's own flags come before the last three. The two
+#: -fno- flags only say that nobody looks at errno and at the exception flags; results are IEEE's.
+_FLAGS = ("-O2", "-Wall", "-Wextra", "-fno-math-errno", "-fno-trapping-math")
+_OUTPUT = ("-fPIC", "-shared", "-nostdlib")
+#: For the reference: no feature of any machine, no vector loops.
+_PLAIN = Target(
+    name="portable", kind="cpu", isa=(), vector_bits=64, vector_registers=16, threads=1,
+    l1_bytes=32 << 10, l2_bytes=1 << 20, l3_bytes=16 << 20, flags=(),
+)  # fmt: skip
+
+
+def _generator() -> str:
+    """Version of everything between a schedule and its text: a hash over the sources."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for package in ("ir", "schedule", "lower", "codegen"):
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(f"{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes())
+    return f"g1:{digest.hexdigest()[:32]}"
+
+
+#: Two programs of this name emit the same text for the same schedule.
+GENERATOR = _generator()
+
+
+def generate(program: Program, schedule: Schedule, target: Target) -> Source:
+    """The C of canonical `program` under `schedule` for `target`.
+
+    Raises ScheduleError where a step is illegal, CodegenError where C cannot say it.
+    """
+    workload, steps = workload_hash(program), json.dumps(schedule_to_json(schedule))
+    name = _name(workload, steps, target.name)
+    translation = translate(lower(apply(program, schedule), target), name)
+    lines = [step_text(step) for step in schedule] or ["none, loops as written"]
+    return _source(program, name, translation, target, [
+        f"workload {workload}, target {target.name}, generator {GENERATOR}",
+        "schedule:",
+        *(f"    {line}" for line in lines),
+    ])  # fmt: skip
+
+
+def generate_wide(program: Program) -> Source:
+    """The C of the reference of `program`: values in f64 beside their magnitudes (tuner.ir.widen).
+
+    Its parameters are those of the widened program. It runs anywhere and needs the maths library.
+    """
+    workload = workload_hash(program)
+    name = _name(workload, "wide", _PLAIN.name)
+    wide = widen(program)
+    translation = translate(lower(in_sequence(wide), _PLAIN), name)
+    return _source(wide, name, translation, _PLAIN, [
+        f"wide reference of workload {workload}, generator {GENERATOR}",
+    ])  # fmt: skip
+
+
+def _name(*parts: str) -> str:
+    """tw_ and 16 hex digits that stand for what the kernel is made from."""
+    text = "\n".join((*parts, GENERATOR))
+    return f"tw_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _source(
+    program: Program, name: str, translation: Translation, target: Target, header: list[str]
+) -> Source:
+    flags = (*_FLAGS, *target.flags, *_OUTPUT)
+    lines = [*header, "build:", f"    {build_command(name, flags, translation.libs)}"]
+    comment = "\n".join(f" * {line.replace('*/', '* /')}" for line in lines)
+    return Source(
+        name=name,
+        text=f"/* {name}\n{comment}\n */\n{translation.text}",
+        params=program.params,
+        outputs=outputs(program),
+        workspace_bytes=translation.workspace_bytes,
+        flags=flags,
+        libs=translation.libs,
+    )
