@@ -14,7 +14,20 @@ import numpy as np
 
 from tuner.dtypes import INDEX
 from tuner.ir.affine import is_index_comparison, linear
-from tuner.ir.nodes import Call, Const, Expr, For, If, Load, LoopKind, Program, Stmt, Store, Var
+from tuner.ir.nodes import (
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Load,
+    LoopKind,
+    Program,
+    Scope,
+    Stmt,
+    Store,
+    Var,
+)
 from tuner.ir.ops import OPS
 from tuner.ir.visit import expr_children
 from tuner.space.knobs import Floats
@@ -118,7 +131,9 @@ class Kernel:
 def kernel_of(program: Program) -> Kernel:
     """The nests of one program."""
     shapes = {
-        b.name: Shape(tuple(np.array([float(e)]) for e in b.shape), b.dtype.bytes)
+        b.name: Shape(
+            tuple(np.array([float(e)]) for e in b.shape), b.dtype.bytes, b.scope is Scope.LOCAL
+        )
         for b in program.buffers()
     }
     return Kernel(tuple(_nests(program.body, ())), shapes)
