@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges
 from tuner.ir.nodes import Buffer, Expr, Load, LoopKind, Program, Scope, Store, Var
-from tuner.ir.visit import Body, with_body
+from tuner.ir.visit import Body, stores, with_body
 from tuner.schedule.access import accesses, of_buffer
 from tuner.schedule.cover import overwritten
 from tuner.schedule.nest import (
+    Place,
     build,
     check_count,
     check_fresh,
@@ -39,9 +40,10 @@ def cache_write(program: Program, step: CacheWrite) -> Program:
     Legal where the body writes the buffer and all its accesses of it lie in one box that moves
     with the loops around only, and the box fits into a local buffer. A nest over `load_loops` that
     fills the cache comes first, unless one assignment in the body covers the box before anything
-    else reads it. Both nests are guarded where the box may reach out of the buffer; guards in the
-    body that only kept out such elements are dropped where all other accesses stay in bounds.
-    Loops of the load and store nests stand in the order of the buffer's dimensions.
+    else reads it; something must have been stored there before. Both nests are guarded where the
+    box may reach out of the buffer; guards in the body that only kept out such elements are dropped
+    where all other accesses stay in bounds. Loops of the load and store nests stand in the order of
+    the buffer's dimensions.
     """
     place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
     if place.loop.kind == LoopKind.VECTORIZED:
@@ -59,6 +61,7 @@ def cache_write(program: Program, step: CacheWrite) -> Program:
     if not overwritten(found, region, buffer, ranges):
         loads = step.load_loops
         check_count("load loops (the tile is not overwritten first)", len(buffer.shape), loads)
+        _check_stored_before(program, place, step)
     check_fresh(program, step.cache, *loads, *step.store_loops)
     shapes = {b.name: b.shape for b in program.buffers()}
     body = redirected(relaxed(body, buffer, shapes, ranges, place.guards()), staged, ranges)
@@ -66,6 +69,22 @@ def cache_write(program: Program, step: CacheWrite) -> Program:
         body = (*_copy(buffer, staged, loads, ranges, back=False), *body)
     body = (*body, *_copy(buffer, staged, step.store_loops, ranges, back=True))
     return declare(put(program, place, (with_body(place.loop, body),)), staged.new)
+
+
+def _check_stored_before(program: Program, place: Place, step: CacheWrite) -> None:
+    """Raises ScheduleError where the load nest would read before anything is stored."""
+    path = (*place.around, place.loop)
+    blocks = (program.body, *(stmt.body for stmt in place.around))
+    for block, towards in zip(blocks, path, strict=True):
+        for stmt in block:
+            if stmt is towards:
+                break
+            if any(store.buffer == step.buffer for store in stores((stmt,))):
+                return
+    raise ScheduleError(
+        f"the body of {step.loop!r} may not overwrite the whole tile of {step.buffer!r}, and "
+        f"nothing is stored there before that could be loaded"
+    )
 
 
 def _copy(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Ranges
-from tuner.ir.nodes import Buffer, Const, For, Load, Program, Scope, Store, Var
+from tuner.ir.nodes import Buffer, Const, Expr, For, Load, Program, Scope, Store, Var
 from tuner.ir.numerics import identity
 from tuner.ir.ops import FLOAT_IDENTITY
 from tuner.ir.visit import variables
@@ -23,10 +23,12 @@ from tuner.schedule.nest import (
     declare,
     extents,
     find,
+    find_buffer,
     find_serial,
     put,
     serial,
 )
+from tuner.schedule.region import in_bounds
 from tuner.schedule.steps import DecomposeReduction, Rfactor
 from tuner.schedule.substitution import substituted
 
@@ -97,22 +99,24 @@ def rfactor(program: Program, step: Rfactor) -> Program:
 
     Legal where the chain that begins with `loop` ends in one accumulating store that does not read
     its own buffer, over loops that its subscripts do not name. The partial results start and end
-    around the outermost loop of the chain for which that holds.
+    around the outermost loop of the chain for which that holds; guards that do not depend on these
+    loops are kept around the end.
     """
     place = find_serial(program, step.loop)
     whole = chain(place.loop)
     store = _accumulation(whole, step)
     check_fresh(program, step.cache, step.init_loop, step.final_loop)
-    outermost = _outermost(program, place, store)
     size = place.loop.extent
-    cache = Buffer(step.cache, program.buffer(store.buffer).dtype, (size,), Scope.LOCAL)
+    cache = Buffer(step.cache, find_buffer(program, store.buffer).dtype, (size,), Scope.LOCAL)
     partial = replace(store, buffer=step.cache, indices=(Var(step.loop),))
     init = Store(step.cache, (Var(step.init_loop),), Const(_identity(store, cache), cache.dtype))
     total = replace(store, value=Load(step.cache, (Var(step.final_loop),), cache.dtype))
+    outermost = find(program, _outermost(place, store))
+    conds = _around_total(program, outermost, store)
     first, last = serial((step.init_loop, step.final_loop), (size, size))
     program = put(program, place, build(whole.loops, whole.conds, (partial,)))
-    middle = find(program, outermost)
-    nests = (*build((first,), (), (init,)), middle.loop, *build((last,), (), (total,)))
+    middle = find(program, outermost.loop.var)
+    nests = (*build((first,), (), (init,)), middle.loop, *build((last,), conds, (total,)))
     return declare(put(program, middle, nests), cache)
 
 
@@ -134,7 +138,7 @@ def _accumulation(whole: Chain, step: Rfactor) -> Store:
     return stmt
 
 
-def _outermost(program: Program, place: Place, store: Store) -> str:
+def _outermost(place: Place, store: Store) -> str:
     """The outermost loop around which the partial results may start and end."""
     named = {v for i in store.indices for v in variables(i)}
     name = place.loop.var
@@ -143,6 +147,22 @@ def _outermost(program: Program, place: Place, store: Store) -> str:
             break
         name = parent.var
     return name
+
+
+def _around_total(program: Program, outermost: Place, store: Store) -> tuple[Expr, ...]:
+    """The guards that the reduction stands under whatever its loops do; they must suffice to keep
+    the one store after it in bounds."""
+    below = chain(outermost.loop)
+    conds = tuple(c for c in below.conds if variables(c).isdisjoint(below.names()))
+    guards = (*outermost.guards(), *conds)
+    total = Access(store.buffer, store.indices, "read", (), guards, (), ())
+    shape = find_buffer(program, store.buffer).shape
+    if not in_bounds(total, shape, outermost.ranges(), ()):
+        raise ScheduleError(
+            f"{total.text()} is in bounds only under a guard over the reduction's own loops: "
+            f"its partial results cannot be added up outside of them"
+        )
+    return conds
 
 
 def _identity(store: Store, cache: Buffer) -> int | float:

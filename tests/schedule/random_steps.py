@@ -1,0 +1,130 @@
+"""Random steps, legal or not, with arguments taken from the program as it stands."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from tuner.errors import ScheduleError
+from tuner.ir.nodes import Buffer, Program
+from tuner.ir.visit import loops, stores
+from tuner.schedule.apply import apply
+from tuner.schedule.nest import chain
+from tuner.schedule.steps import (
+    CacheWrite,
+    ComputeAt,
+    DecomposeReduction,
+    Pack,
+    Reorder,
+    Rfactor,
+    Schedule,
+    Split,
+    Step,
+    Tile,
+    Unroll,
+    Vectorize,
+)
+
+FACTORS = (1, 2, 2, 3, 4, 5, 7, 16)
+
+
+class RandomSteps:
+    """A stream of steps; new names never repeat."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._count = 0
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """Unused names."""
+        self._count += count
+        return tuple(f"n{self._count - i}" for i in range(count))
+
+    def step(self, program: Program) -> Step:
+        """One step with plausible arguments."""
+        makers = (
+            self._split, self._split, self._reorder, self._reorder, self._tile, self._vectorize,
+            self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
+            self._compute_at, self._decompose, self._rfactor,
+        )  # fmt: skip
+        return self._rng.choice(makers)(program)
+
+    def _loop(self, program: Program) -> str:
+        return self._rng.choice([loop.var for loop in loops(program.body)])
+
+    def _written(self, program: Program) -> Buffer:
+        return program.buffer(self._rng.choice(sorted({s.buffer for s in stores(program.body)})))
+
+    def _chain(self, program: Program) -> list[str]:
+        whole = [loop.var for loop in chain(self._rng.choice(list(loops(program.body)))).loops]
+        return whole[: self._rng.randint(1, len(whole))]
+
+    def _order(self, rank: int) -> tuple[int, ...]:
+        return () if self._rng.random() < 0.5 else tuple(self._rng.sample(range(rank), rank))
+
+    def _split(self, program: Program) -> Step:
+        return Split(self._loop(program), self._rng.choice(FACTORS), *self.names(2))
+
+    def _tile(self, program: Program) -> Step:
+        found = tuple(self._chain(program)[:2])
+        factors = tuple(self._rng.choice(FACTORS) for _ in found)
+        return Tile(found, factors, self.names(len(found)), self.names(len(found)))
+
+    def _reorder(self, program: Program) -> Step:
+        found = self._chain(program)
+        return Reorder(tuple(self._rng.sample(found, self._rng.randint(1, len(found)))))
+
+    def _vectorize(self, program: Program) -> Step:
+        innermost = [f.var for f in loops(program.body) if not list(loops(f.body))]
+        return Vectorize(self._rng.choice(innermost))
+
+    def _unroll(self, program: Program) -> Step:
+        return Unroll(self._loop(program))
+
+    def _cache_write(self, program: Program) -> Step:
+        buffer = self._written(program)
+        rank = len(buffer.shape)
+        cache, loop = self.names(1)[0], self._loop(program)
+        return CacheWrite(
+            buffer.name, loop, cache, self._order(rank), self.names(rank), self.names(rank)
+        )
+
+    def _pack(self, program: Program) -> Step:
+        buffer = self._rng.choice(list(program.buffers()))
+        axes: list[str] = []
+        for d in range(len(buffer.shape)):
+            factor = self._rng.choice(FACTORS)
+            tiled = self._rng.random() < 0.5
+            axes += [f"{d}//{factor}", f"{d}%{factor}"] if tiled else [str(d)]
+        self._rng.shuffle(axes)
+        loop = self._loop(program) if self._rng.random() < 0.3 else ""
+        return Pack(buffer.name, self.names(1)[0], loop, tuple(axes), self.names(len(axes)))
+
+    def _compute_at(self, program: Program) -> Step:
+        buffer = self._written(program)
+        return ComputeAt(buffer.name, self._loop(program), self._order(len(buffer.shape)))
+
+    def _decompose(self, program: Program) -> Step:
+        loop = self._rng.choice(list(loops(program.body)))
+        whole = chain(loop)
+        starts = [s.buffer for s in stores(whole.body) if s.reduce is None]
+        buffer = self._rng.choice(starts) if starts else self._written(program).name
+        return DecomposeReduction(buffer, loop.var, self.names(len(whole.loops)))
+
+    def _rfactor(self, program: Program) -> Step:
+        return Rfactor(self._loop(program), *self.names(3))
+
+
+def random_schedule(
+    program: Program, rng: random.Random, tries: int
+) -> Iterator[tuple[Schedule, Program]]:
+    """A growing schedule and its program after each accepted step, out of `tries` random ones."""
+    steps, schedule = RandomSteps(rng), ()
+    for _ in range(tries):
+        step = steps.step(program)
+        try:
+            program = apply(program, (step,))
+        except ScheduleError:
+            continue
+        schedule = (*schedule, step)
+        yield schedule, program
