@@ -177,7 +177,8 @@ class Agent:
             return
         if grant.peaks_wanted:
             peaks = measure_peaks(
-                target(grant.target), checks.io_bytes, self._compiler, self._options.cache, self._bench, stop,
+                target(grant.target), checks.io_bytes, self._compiler, self._options.cache,
+                self._bench, stop,
             )  # fmt: skip
             reporter.peaks(work.lease, peaks)
         if grant.purpose is Purpose.PLAYOFF:

@@ -22,6 +22,8 @@ class Lease:
     """A grant, and whether it is still this worker's."""
 
     grant: Grant
+    #: this host's monotonic clock when it was granted
+    since: float = field(default_factory=time.monotonic)
     #: set once it was cancelled, lost or given up: its run is to end, its results are not wanted
     gone: threading.Event = field(default_factory=threading.Event)
 
@@ -29,8 +31,8 @@ class Lease:
 class Heart:
     """Beats from a thread of its own, at once for a new lease (the first beat confirms it).
 
-    Fences itself: where no beat was accepted for a lease's length, all leases are gone, as the
-    service will have given them to others. Only this host's monotonic clock counts.
+    Fences itself: a lease for which no beat was accepted for its whole length is gone, as the
+    service will have given it to others. Only this host's monotonic clock counts.
     """
 
     def __init__(self, client: Client, drain: threading.Event) -> None:
@@ -90,8 +92,11 @@ class Heart:
             return False
         except ServiceError as error:
             log.warning("heartbeat: %s", error)
-            if time.monotonic() - self._accepted >= enrolment.lease_s:
-                self._lose(leases.values(), "no beat was accepted for a lease's length")
+            over = time.monotonic() - enrolment.lease_s
+            self._lose(
+                [one for one in leases.values() if max(one.since, self._accepted) <= over],
+                "no beat was accepted for a lease's length",
+            )
             return False
         self._accepted = sent
         self._lose(

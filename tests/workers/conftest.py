@@ -41,9 +41,7 @@ def bench(compiler: Compiler, cache: Path) -> Bench:
 
 
 @pytest.fixture(scope="session")
-def checks(
-    compiler: Compiler, bench: Bench, tmp_path_factory: pytest.TempPathFactory
-) -> CheckSet:
+def checks(compiler: Compiler, bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> CheckSet:
     folder = tmp_path_factory.mktemp("matmul")
     wide = generate_wide(MATMUL)
     return prepare(MATMUL, wide, build([wide], compiler, folder)[0], bench.runner, folder)

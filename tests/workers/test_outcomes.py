@@ -106,7 +106,7 @@ def test_a_kernel_cannot_fork_open_or_connect(run_kernel: Run) -> None:
 
 
 def test_a_changed_float_mode_is_a_wrong_result(run_kernel: Run) -> None:
-    before = '#if defined(__x86_64__)\n#define SET __builtin_ia32_ldmxcsr(0x9fc0)\n#else\n'
+    before = "#if defined(__x86_64__)\n#define SET __builtin_ia32_ldmxcsr(0x9fc0)\n#else\n"
     before += '#define SET __asm__ volatile("msr fpcr, %0" : : "r"(1ul << 24))\n#endif\n'
     m = run_kernel(kernel("tw_mode", "SET;" + matmul_body(), before))
     assert m.outcome is Outcome.WRONG_RESULT

@@ -73,9 +73,8 @@ def test_stop_ends_a_run() -> None:
 
 def test_one_holder_at_a_time(tmp_path: Path) -> None:
     first, second = HostLock(tmp_path), HostLock(tmp_path)
-    with first.held():
-        with pytest.raises(Stopped), second.held(lambda: True):
-            pass
+    with first.held(), pytest.raises(Stopped), second.held(lambda: True):
+        pass
     with second.held(lambda: True):
         pass
 
