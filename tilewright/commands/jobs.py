@@ -27,6 +27,9 @@ def list_jobs(
     if as_json:
         output.print_json(jobs)
         return
+    if not jobs:
+        output.print_lines(["no jobs"])
+        return
     output.print_table(
         ("job", "state", ">trials", ">failed", "workloads", "created"),
         (
