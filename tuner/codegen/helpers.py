@@ -6,6 +6,7 @@ the scalar one lane by lane, a loop that compilers turn back into one instructio
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tuner.codegen.dialect import Dialect
@@ -19,6 +20,9 @@ from tuner.codegen.math_c import (
 )
 from tuner.dtypes import DTYPES, F32, DType
 from tuner.errors import CodegenError
+
+#: bytes of the shortest vector that reductions are done in
+MIN_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,28 +146,33 @@ class Helpers:
             vector = self.vector(F32, lanes)
             body = f"    return {self.call(Helper('exp', F32, lanes))}(a - ({vector}){{}})[0];"
         else:
-            body = EXP.replace("{f}", self.vector(F32, lanes))
-            body = body.replace("{i}", self.mask(F32, lanes))
-            body = body.replace("{select}", self.call(Helper("select", F32, lanes)))
+            body = EXP.replace("{f}", self.vector(F32, lanes)).replace("{n}", str(lanes))
+            body = body.replace("{u}", self.unsigned(DTYPES["i32"], lanes))
         kind = self.vector(F32, helper.lanes)
         return self._head(helper, kind, f"{kind} a") + "\n{\n" + body + "\n}\n"
 
     def _reduction(self, helper: Helper) -> str:
-        """A tree: the upper half onto the lower, until one lane is left."""
+        """A tree: the upper half onto the lower, in shorter vectors down to 16 bytes, then by
+        turning the lanes."""
         op, dtype, lanes = helper.op.removeprefix("reduce_"), helper.dtype, helper.lanes
-        vector, scalar = self.vector(dtype, lanes), self.dialect.type(dtype)
-        half = lanes // 2
-        if half > 1:
-            low, high = (
-                f"__builtin_shufflevector(a, a, {', '.join(map(str, range(s, s + half)))})"
-                for s in (0, half)
-            )
-            rest = self.call(Helper(helper.op, dtype, half))
+        kind, scalar, half = self.vector(dtype, lanes), self.dialect.type(dtype), lanes // 2
+        if half * dtype.bytes >= MIN_BYTES:
+            rest, part = self.call(Helper(helper.op, dtype, half)), self.vector(dtype, half)
+            lines = [
+                f"{part} low = {_shuffled(range(half))};",
+                f"{part} high = {_shuffled(range(half, lanes))};",
+                f"return {rest}({self.combine(op, dtype, half, 'low', 'high')});",
+            ]
         else:
-            low, high, rest = "a[0]", "a[1]", ""
-        joined = self.combine(op, dtype, half, low, high)
-        text = f"    return {rest}({joined});" if rest else f"    return {joined};"
-        return self._head(helper, scalar, f"{vector} a") + "\n{\n" + text + "\n}\n"
+            lines = []
+            while half:
+                turned = _shuffled([(i + half) % lanes for i in range(lanes)])
+                lines += [f"{kind} b{half} = {turned};"]
+                lines += [f"a = {self.combine(op, dtype, lanes, 'a', f'b{half}')};"]
+                half //= 2
+            lines += ["return a[0];"]
+        text = "\n".join(f"    {line}" for line in lines)
+        return self._head(helper, scalar, f"{kind} a") + "\n{\n" + text + "\n}\n"
 
     def combine(self, op: str, dtype: DType, lanes: int, a: str, b: str) -> str:
         """`a op b` for an operator that may be reduced with; `a`, `b` are primaries."""
@@ -201,3 +210,7 @@ class Helpers:
         if dtype.name in self.dialect.types:
             return self.dialect.type(dtype)
         return self.dialect.unsigned[f"i{dtype.bits}"]
+
+
+def _shuffled(lanes: Iterable[int]) -> str:
+    return f"__builtin_shufflevector(a, a, {', '.join(map(str, lanes))})"

@@ -21,8 +21,8 @@ def _libm(name: str) -> str:
 
 
 FLOAT_FORMS: Mapping[str, str] = {
-    "min": "    return a < b || a != a ? a : b;",
-    "max": "    return a > b || a != a ? a : b;",
+    "min": "    {t} r = a < b ? a : b;\n    return a != a ? a : r;",
+    "max": "    {t} r = a > b ? a : b;\n    return a != a ? a : r;",
     "abs": _libm("fabs"),
     "sqrt": _libm("sqrt"),
     "rsqrt": "    return 1 / __builtin_sqrt{s}(a);",
@@ -81,23 +81,25 @@ UNSIGNED_FORMS: Mapping[str, str] = {
     "mod": "    return b ? a % b : 0;",
 }
 
-#: e^a for a vector {f} of f32 with integer lanes {i}; {select}(mask, then, other).
-#: At most 1 ulp from the true value (tests/codegen/test_math.py), subnormal results included.
+#: e^a for a vector {f} of {n} f32 with unsigned integer lanes {u}. At most 1 ulp from the true
+#: value (tests/codegen/test_math.py), subnormal results included.
 EXP = """\
     /* e^a = 2^n e^r, n = round(a / ln 2), |r| <= ln 2 / 2; the polynomial is a minimax fit.
-       Beyond the ends the result is 0 or infinity; NaN passes through. At most 1 ulp. */
-    a = {select}(a > 89.0f, 89.0f - ({f}){}, a);
-    a = {select}(a < -104.0f, -104.0f - ({f}){}, a);
-    {f} t = a * 1.44269504f + 12582912.0f;
-    {f} n = t - 12582912.0f;
+       Beyond the ends the result is 0 or infinity; NaN passes through. At most 1 ulp.
+       The low bits of t are n + 254; halves of it are exponents whose powers multiply to 2^n. */
+    for (int i = 0; i < {n}; i++)
+        a[i] = 89.0f < a[i] ? 89.0f : a[i];
+    for (int i = 0; i < {n}; i++)
+        a[i] = -104.0f > a[i] ? -104.0f : a[i];
+    {f} t = a * 1.44269504f + 12583166.0f;
+    {f} n = t - 12583166.0f;
     {f} r = a - n * 0.693359375f;
-    r = r - n * -2.12194440e-4f;
+    r = r + n * 2.12194440e-4f;
     {f} p = r * 0.00138145395f + 0.00836874545f;
     p = p * r + 0.041668389f;
     p = p * r + 0.166665211f;
     p = p * r + 0.49999994f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    {i} k = ({i})t - 0x4b400000;
-    {i} h = k >> 1;
-    return p * ({f})((h + 127) << 23) * ({f})((k - h + 127) << 23);"""
+    {u} half = ({u})t >> 1;
+    return p * ({f})(half << 23) * ({f})((({u})t - half) << 23);"""

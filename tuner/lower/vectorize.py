@@ -13,9 +13,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tuner.dtypes import INDEX
-from tuner.ir.nodes import Call, Const, Expr, For, LoopKind, Program, Ramp, Stmt, Var
+from tuner.ir.nodes import (
+    Call,
+    Const,
+    Expr,
+    For,
+    LoopKind,
+    Program,
+    Ramp,
+    Reduce,
+    Stmt,
+    Store,
+    Var,
+)
 from tuner.ir.visit import Body, rewrite_body, stmt_exprs, stores, substitute, walk, walk_exprs
 from tuner.lower.exprs import index_only
+from tuner.lower.exprs import lanes as lanes_of
 from tuner.lower.lanes import body_in_lanes
 from tuner.lower.names import Names, copy_body, names_of
 from tuner.target import Target
@@ -65,6 +78,20 @@ def _in_loop(loop: For, program: Program, target: Target, names: Names) -> Body:
         if body is None:
             return serial
         out.extend(body)
+    return _joined(out)
+
+
+def _joined(body: list[Stmt]) -> Body:
+    """Accumulations of neighbouring parts into one place are joined before lanes are reduced."""
+    out: list[Stmt] = []
+    for stmt in body:
+        match out[-1:], stmt:
+            case [Store(a, i, Reduce(op, x), r)], Store(b, j, Reduce(_, y), s) if (
+                (a, i, r) == (b, j, s) and lanes_of(x) == lanes_of(y)
+            ):
+                out[-1] = Store(a, i, Reduce(op, Call(op, (x, y), x.dtype)), r)
+            case _:
+                out.append(stmt)
     return tuple(out)
 
 
