@@ -74,11 +74,17 @@ class JobView:
         parts = [f"{self._ended()}{f'/{total}' if total else ''} trials"]
         if self.job["trials"]["failed"]:
             parts.append(f"{self.job['trials']['failed']} failed")
-        left = self.seconds_left()
-        parts.append(
-            self.note or (self.job["state"] if left is None else f"{units.clock(left)} left")
-        )
+        parts.append(self.note or self._phase())
         return ", ".join(parts)
+
+    def _phase(self) -> str:
+        """How long it takes, or what is done where no one can tell."""
+        left = self.seconds_left()
+        if left is None:
+            return str(self.job["state"])
+        if self._ended() == self.job["budget"].get("trials"):
+            return "play-off"
+        return f"{units.clock(left)} left"
 
     def plain_line(self) -> str:
         """Everything of the view in one line, for output that is no terminal."""
