@@ -30,7 +30,9 @@ from tuner.frontends.limits import (
     read_module,
 )
 from tuner.frontends.literals import extent, place
+from tuner.ir.canonical import canonicalize
 from tuner.ir.nodes import Buffer, Expr, For, If, LoopKind, Program, Scope, Stmt, Store
+from tuner.ir.show import show
 from tuner.ir.verify import verify
 from tuner.ir.visit import Body, expr_children
 
@@ -42,11 +44,22 @@ def parse(text: str) -> Program:
 
     Raises SyntaxRefused, BoundsRefused or LimitRefused with line and column.
     """
-    function = _only_function(read_module(text))
     reader = _FunctionReader()
-    program = reader.read(function)
+    program = reader.read(_only_function(read_module(text)))
     verify(program, reader.expressions.places)
+    _check_canonical(program)
     return program
+
+
+def _check_canonical(program: Program) -> None:
+    """What travels between machines is the canonical text: it must be readable in turn."""
+    try:
+        _FunctionReader().read(_only_function(read_module(show(canonicalize(program)[0]))))
+    except LimitRefused as error:
+        raise LimitRefused(f"once loops and sums are written out: {error.message}") from None
+    except SyntaxRefused:
+        # Nothing is left of it: no test in it can hold.
+        raise SyntaxRefused("no statement of the program can ever run") from None
 
 
 def _only_function(module: ast.Module) -> ast.FunctionDef:
@@ -229,7 +242,7 @@ class _FunctionReader:
         for name in names:
             if name in visible or name in self.expressions.buffers:
                 raise refused(f"{name!r} is already taken; names must differ", node.target)
-            unique.append(self._unique(name))
+            unique.append(self._unique(name, node))
             visible[name] = unique[-1]
         body = self._body(node.body)
         for name in names:
@@ -267,11 +280,11 @@ class _FunctionReader:
         kind = LoopKind.SERIAL if word == "grid" else LoopKind(word)
         return names, [extent(a, "a loop's extent") for a in args], kind
 
-    def _unique(self, name: str) -> str:
+    def _unique(self, name: str, node: ast.For) -> str:
         """`name` itself the first time, then name_2, name_3, …"""
         self.loop_count += 1
         if self.loop_count > MAX_LOOPS:
-            raise LimitRefused(f"more than {MAX_LOOPS} loops")
+            raise LimitRefused(f"more than {MAX_LOOPS} loops", *place(node))
         if name not in self.used_loops:
             self.used_loops.add(name)
             return name

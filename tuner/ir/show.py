@@ -168,7 +168,8 @@ def _call(expr: Call, want: DType | None) -> tuple[str, int]:
     info = OPS[expr.op]
     inner = _operand_type(expr.args, None if info.result == "bool" else want)
     if not info.symbol:
-        return f"{expr.op}({', '.join(show_expr(a, inner) for a in expr.args)})", _ATOM
+        name, args = _function(expr)
+        return f"{name}({', '.join(show_expr(a, inner) for a in args)})", _ATOM
     level = info.precedence
     if info.arity == 1:
         space = " " if info.symbol.isalpha() else ""
@@ -177,6 +178,17 @@ def _call(expr: Call, want: DType | None) -> tuple[str, int]:
     left_level = level + 1 if info.result == "bool" and not info.symbol.isalpha() else level
     left = _wrapped(expr.args[0], inner, left_level)
     return f"{left} {info.symbol} {_wrapped(expr.args[1], inner, level + 1)}", level
+
+
+def _function(expr: Call) -> tuple[str, tuple[Expr, ...]]:
+    """Name and operands; nested min, max and clamps are written as the one call they mean."""
+    args = expr.args
+    while expr.op in ("min", "max") and isinstance(args[0], Call) and args[0].op == expr.op:
+        args = (*args[0].args, *args[1:])
+    match args:
+        case (Call(op="max", args=(value, low)), high) if expr.op == "min":
+            return "clamp", (value, low, high)
+    return expr.op, args
 
 
 def _select(expr: Select, want: DType | None) -> tuple[str, int]:

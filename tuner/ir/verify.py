@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from tuner.dtypes import INDEX
 from tuner.errors import BoundsRefused, LimitRefused, SyntaxRefused
-from tuner.ir.affine import INFINITE, Ranges
+from tuner.ir.affine import Ranges
 from tuner.ir.bounds import EMPTY, Prover, bounds_under
 from tuner.ir.nodes import (
     TRUE,
@@ -167,7 +167,7 @@ class _Checker:
 
 
 def _outside(access: Load | Store, number: int, found: tuple[int, int], buffer: Buffer) -> str:
-    low, high = ("no limit known" if abs(value) >= INFINITE // 2 else str(value) for value in found)
+    low, high = found
     index = show_expr(access.indices[number])
     text = show_access(access.buffer, access.indices)
     remedy = (
