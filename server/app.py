@@ -1,0 +1,83 @@
+"""The application: routes, what every request passes, and what runs beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+import db
+from db.clock import Clock, wall_clock
+from db.sql_log import SqlLog
+from server import problems
+from server.gate import Gate
+from server.routes import catalogue, events, health, jobs, schedules, worker
+from server.services.reaper import Reaper
+from server.services.service import Service
+from server.services.waiting import Changes
+from server.settings import Settings
+from tuner.codegen.kernel import GENERATOR
+
+ROUTERS = tuple(part.router for part in (jobs, events, schedules, catalogue, worker, health))
+#: On SIGTERM open streams and waiting claims are cut after this long; both can be taken up again.
+SHUTDOWN_S = 2
+
+
+def create_app(settings: Settings, clock: Clock = wall_clock) -> FastAPI:
+    """The application; it opens the database, as its only server, when it starts."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        database = db.open(settings.database_url, db.Role.SERVER)
+        changes = Changes(database, settings.tick_s)
+        reaper = Reaper(database, clock, settings.reap_s)
+        app.state.service = Service(
+            database=database,
+            log=SqlLog(database, clock),
+            settings=settings,
+            clock=clock,
+            changes=changes,
+            reaper=reaper,
+            generator=GENERATOR,
+        )
+        beside = [asyncio.create_task(task) for task in (changes.watch(), reaper.run())]
+        try:
+            yield
+        finally:
+            for task in beside:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            database.close()
+
+    app = FastAPI(
+        title="Tilewright",
+        version="1",
+        summary="Auto-tuning schedule search for tensor programs",
+        lifespan=lifespan,
+        # The documentation pages would load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        middleware=[Middleware(Gate, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes)],
+    )
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+def run(settings: Settings) -> None:
+    """Serves until SIGTERM or SIGINT."""
+    uvicorn.run(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        timeout_graceful_shutdown=SHUTDOWN_S,
+        server_header=False,
+    )

@@ -1,0 +1,125 @@
+"""What there is: operators, targets, workers, workloads, records."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import select
+
+from db import workers
+from db.rows import workload_of
+from db.schema import WorkloadRow
+from server.auth import Reader
+from server.schemas import (
+    LoggedWorkloadOut,
+    OperatorOut,
+    OperatorsOut,
+    RecordPage,
+    TargetOut,
+    TargetsOut,
+    WorkersOut,
+    WorkloadPage,
+)
+from server.services.paging import Cursor, Limit, read_cursor, read_number, write_cursor
+from server.services.service import ServiceOf
+from server.services.views import record_view, worker_view, workload_view
+from tuner.log import RecordFilter
+from tuner.record import Outcome, Purpose
+from tuner.target import TARGETS
+from tuner.workload.catalogue import OPERATORS
+
+router = APIRouter(prefix="/v1", tags=["catalogue"])
+
+
+@router.get("/ops")
+def list_operators(_who: Reader) -> OperatorsOut:
+    """The operators, with their sizes and defaults."""
+    items = [
+        OperatorOut(name=op.name, doc=op.doc, sizes=dict(op.sizes), dtypes=list(op.dtypes))
+        for op in OPERATORS.values()
+    ]
+    return OperatorsOut(items=items)
+
+
+@router.get("/targets")
+def list_targets(service: ServiceOf, _who: Reader) -> TargetsOut:
+    """The targets, and how many live workers have each."""
+    with service.database.read() as session:
+        live = workers.live(session, service.clock() - service.settings.live_s)
+    items = [
+        TargetOut(
+            name=target.name,
+            kind=target.kind,
+            isa=list(target.isa),
+            vector_bits=target.vector_bits,
+            threads=target.threads,
+            live_workers=sum(target.name in worker.targets for worker in live),
+        )
+        for target in TARGETS.values()
+    ]
+    return TargetsOut(items=items)
+
+
+@router.get("/workers")
+def list_workers(service: ServiceOf, _who: Reader) -> WorkersOut:
+    """Every worker that ever enrolled."""
+    live_since = service.clock() - service.settings.live_s
+    with service.database.read() as session:
+        items = [worker_view(worker, live_since) for worker in workers.everyone(session)]
+    return WorkersOut(items=items)
+
+
+@router.get("/workloads")
+def list_workloads(
+    service: ServiceOf, _who: Reader, limit: Limit = 100, cursor: Cursor = None
+) -> WorkloadPage:
+    """The workloads, by hash."""
+    query = select(WorkloadRow).order_by(WorkloadRow.hash).limit(limit)
+    after = read_cursor(cursor)
+    if after is not None:
+        query = query.where(WorkloadRow.hash > after)
+    with service.database.read() as session:
+        items = [workload_view(workload_of(row)) for row in session.scalars(query)]
+    more = write_cursor(items[-1].hash) if len(items) == limit else None
+    return WorkloadPage(items=items, next=more)
+
+
+@router.get("/workloads/{hash}")
+def show_workload(hash: str, service: ServiceOf, _who: Reader) -> LoggedWorkloadOut:
+    """One workload with its canonical program."""
+    return workload_view(service.log.workload(hash))
+
+
+class RecordsAsked(BaseModel):
+    """Which records; a parameter that nobody knows is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    workload: str | None = None
+    target: str | None = None
+    fingerprint: str | None = None
+    job: str | None = None
+    purpose: Purpose | None = None
+    outcome: Outcome | None = None
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
+@router.get("/records")
+def list_records(
+    asked: Annotated[RecordsAsked, Query()], service: ServiceOf, _who: Reader
+) -> RecordPage:
+    """The tuning log, oldest first."""
+    where = RecordFilter(
+        workload=asked.workload,
+        target=asked.target,
+        fingerprint=asked.fingerprint,
+        job=asked.job,
+        purpose=asked.purpose,
+        outcome=asked.outcome,
+    )
+    found = service.log.records(where, read_number(asked.cursor) or 0, asked.limit)
+    more = write_cursor(found[-1].sequence) if len(found) == asked.limit else None
+    return RecordPage(items=[record_view(record) for record in found], next=more)
