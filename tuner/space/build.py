@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 
 from tuner.ir.nodes import Program
@@ -25,8 +25,8 @@ def space_of(program: Program, target: Target) -> Space:
     if no schedule is legal."""
     offers = [_offers(program, nest, target) for nest in range(len(program.body))]
     sketches = []
-    for chosen in product(*(found or [None] for found in offers)):
-        parts = _compatible([offer for offer in chosen if offer is not None], offers)
+    for chosen in product(*(found for found in offers if found)):
+        parts = _compatible(chosen)
         if parts is not None and parts not in sketches:
             sketches.append(parts)
     return Space([Sketch(parts) for parts in sketches[:MAX_SKETCHES]])
@@ -40,7 +40,7 @@ def _offers(program: Program, nest: int, target: Target) -> list[Offer]:
     return []
 
 
-def _compatible(chosen: list[Offer], offers: list[list[Offer]]) -> list[Part] | None:
+def _compatible(chosen: Iterable[Offer]) -> list[Part] | None:
     """The parts in program order without those of nests that another part schedules as well."""
     parts: list[Part] = []
     taken: set[int] = set()

@@ -216,7 +216,8 @@ class Space:
 
     def schedule(self, population: Population, row: int) -> Schedule:
         """The steps of one point."""
-        return self.sketches[population.sketch[row]].steps(self.values(population, row))
+        sketch = self.sketches[int(population.sketch[row])]
+        return sketch.steps(self.values(population, row))
 
     def recover(self, schedule: Schedule) -> Population | None:
         """The point whose schedule this is, as a population of one; None if there is none."""

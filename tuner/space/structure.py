@@ -17,6 +17,7 @@ from tuner.ir.nodes import (
     Load,
     Program,
     Select,
+    Stmt,
     Store,
     Var,
 )
@@ -85,7 +86,7 @@ class Contraction:
     consumers: tuple[Consumer, ...] = ()
 
 
-def chain(stmt: For) -> tuple[list[For], tuple[object, ...]]:
+def chain(stmt: For) -> tuple[list[For], tuple[Stmt, ...]]:
     """The loops that contain nothing but the next one, and the body of the last."""
     found, body = [stmt], stmt.body
     while len(body) == 1 and isinstance(body[0], For):

@@ -99,11 +99,12 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
     stage = contraction(program, nest)
     if stage is None:
         return []
-    chains = {()}
-    if stage.starts_inside:
-        chains.add(consumers(program, stage))
+    chains: list[tuple[Consumer, ...]] = [()]
+    inside = consumers(program, stage) if stage.starts_inside else ()
+    if inside:
+        chains.append(inside)
     offered: list[tuple[Part, frozenset[int]]] = []
-    for (vector, row), fused in product(_pairs(stage, target), sorted(chains, key=len)):
+    for (vector, row), fused in product(_pairs(stage, target), chains):
         part = _part(stage, target, (vector, row), fused)
         offered.append((part, frozenset({nest, *(c.nest for c in fused)})))
     return offered

@@ -1,0 +1,93 @@
+"""One workload of a running job: its space, its strategy, and what was measured of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tuner.log import UNMEASURED, RecordFilter, TuningLog, steps_key
+from tuner.model.cost import NO_EXAMPLES, CostModel, FeatureTable, together
+from tuner.record import Candidate, Outcome, Purpose, Record, Timing
+from tuner.schedule.steps import schedule_to_json
+from tuner.search import STRATEGIES
+from tuner.space.build import space_of
+from tuner.tune.history import examples_of, located, seconds_of
+from tuner.tune.job import TuneJob
+from tuner.workload.workload import Workload
+
+#: Candidate ids are names in this namespace.
+_NAMESPACE = uuid.UUID("6f2b6f0e-8f4b-5d0c-9a54-3f0a2f5f7c11")
+
+
+class Track:
+    """The search for one workload."""
+
+    def __init__(self, job: TuneJob, workload: Workload, fingerprint: str) -> None:
+        """Raises EmptySpaceError."""
+        self.workload, self.fingerprint = workload, fingerprint
+        self._job = job
+        self.space = space_of(workload.program, job.target)
+        rng = np.random.default_rng((job.seed, int(workload.hash[-12:], 16)))
+        self._strategy = STRATEGIES[job.strategy](self.space, rng)
+        self._table = FeatureTable(workload.program, self.space, job.target)
+        self.examples = NO_EXAMPLES
+        #: search records that count, on this machine, from this job or an earlier one
+        self.records: list[Record] = []
+        #: of this job only: outcome -> trials
+        self.outcomes: Counter[str] = Counter()
+        self.rounds = 0
+        #: no unmeasured point is left
+        self.dry = False
+
+    @property
+    def best(self) -> Record | None:
+        """The fastest search record so far."""
+        passed = [r for r in self.records if r.measurement.outcome is Outcome.OK]
+        return min(passed, key=lambda r: (seconds_of(r), r.id), default=None)
+
+    def resume(self, log: TuningLog) -> None:
+        """Learns from every search trial that this machine has had of this workload."""
+        at = (self.workload.hash, self._job.target.name, self.fingerprint)
+        where = RecordFilter(
+            workload=at[0], target=at[1], fingerprint=at[2], purpose=Purpose.SEARCH
+        )
+        found = [r for r in log.records(where) if r.measurement.outcome not in UNMEASURED]
+        self._strategy.exclude(log.measured(*at))
+        self._learn(found)
+
+    def ask(self, n: int, model: CostModel) -> list[Candidate]:
+        """Up to `n` new candidates; none once the space has run dry."""
+        points = self._strategy.ask(n, lambda some: model.scores(self._table.of(some)))
+        self.dry = len(points) < n
+        self.rounds += bool(len(points))
+        steps = [self.space.schedule(points, row) for row in range(len(points))]
+        timing = Timing(incumbent_s=self.best.measurement.median_s if self.best else None)
+        return [self.candidate(schedule_to_json(s), Purpose.SEARCH, timing) for s in steps]
+
+    def tell(self, records: Sequence[Record]) -> None:
+        """Results of one round, in the order in which they were asked for."""
+        self.outcomes.update(r.measurement.outcome for r in records)
+        self._learn([r for r in records if r.measurement.outcome not in UNMEASURED])
+
+    def candidate(self, steps: dict[str, Any], purpose: Purpose, timing: Timing) -> Candidate:
+        """A candidate whose id follows from job, workload, purpose and schedule."""
+        key = f"{self._job.id}\n{self.workload.hash}\n{purpose}\n{steps_key(steps)}"
+        return Candidate(
+            id=str(uuid.uuid5(_NAMESPACE, key)), workload=self.workload.hash,
+            target=self._job.target.name, steps=steps, purpose=purpose, timing=timing,
+        )  # fmt: skip
+
+    def exclude(self, candidates: Iterable[Candidate]) -> None:
+        """These are being measured already."""
+        self._strategy.exclude(steps_key(c.steps) for c in candidates)
+
+    def _learn(self, records: Sequence[Record]) -> None:
+        self.records += records
+        points, seconds = located(self.space, records)
+        self._strategy.tell(points, seconds)
+        new = examples_of(self._table, points, seconds, self.workload.hash, self.fingerprint)
+        self.examples = together([self.examples, new])
