@@ -12,8 +12,8 @@ from tuner.codegen.emitter import Emitter
 from tuner.codegen.helpers import Helpers
 from tuner.dtypes import F16
 from tuner.ir.nodes import Buffer, Program, Scope
-from tuner.ir.visit import loads, loops, outputs
-from tuner.lower.dataflow import buffers_touched
+from tuner.ir.visit import loops, outputs
+from tuner.lower.dataflow import buffers_touched, loads_below
 from tuner.lower.promote_registers import registers
 
 C = Dialect(
@@ -105,7 +105,7 @@ def _prologue(
     program: Program, exprs: ExprPrinter, offsets: Mapping[str, int], out: Emitter
 ) -> None:
     touched = buffers_touched(program.body)
-    read = {load.buffer for load in loads(program.body)}
+    read = {load.buffer for load in loads_below(program.body)}
     for buffer in program.params:
         if buffer.name not in touched:
             out.line(f"(void){exprs.names[buffer.name]};")

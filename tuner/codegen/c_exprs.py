@@ -34,6 +34,10 @@ _INFIX = {
     "lt": ("<", RELATION), "le": ("<=", RELATION), "gt": (">", RELATION), "ge": (">=", RELATION),
     "eq": ("==", EQUALITY), "ne": ("!=", EQUALITY),
 }  # fmt: skip
+_INDEX_SIGNS = {
+    "add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT),
+    "floordiv": ("/", PRODUCT), "mod": ("%", PRODUCT),
+}  # fmt: skip
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _Text = tuple[str, int]
 
@@ -113,6 +117,8 @@ class ExprPrinter:
             case Cast():
                 return self._cast(expr)
             case Call():
+                if expr.dtype == INDEX and index_only(expr):
+                    return self._index(expr)
                 return self._vector_call(expr) if lanes(expr) > 1 else self._scalar_call(expr)
         raise CodegenError(f"{self.dialect.name} cannot say {expr} here")
 
@@ -179,8 +185,6 @@ class ExprPrinter:
             return f" {sign} ".join(self.text(a, least) for a in args), strength
         if op == "not":
             return f"!{self.text(args[0], UNARY)}", UNARY
-        if dtype == INDEX and index_only(expr):
-            return self._index(expr)
         if op == "neg" and dtype.is_float:
             return f"-{self.converted(args[0], dtype, PRIMARY)}", UNARY
         if op in ("add", "sub", "mul", "neg") and dtype.is_integer:
@@ -189,19 +193,20 @@ class ExprPrinter:
             return self._infix(op, *(self._operand(a, dtype) for a in args))
         return self.call(op, dtype, 1, args)
 
-    def _index(self, expr: Call) -> _Text:
+    def _index(self, expr: Expr) -> _Text:
         """Arithmetic on loop variables: it stays far from overflow."""
+        if not isinstance(expr, Call):
+            return self._expr(expr)
         op, args = expr.op, expr.args
-        if op == "neg":
-            return f"-{self.text(args[0], PRIMARY)}", UNARY
-        if op in ("floordiv", "mod"):
-            if bounds(args[0], self.ranges)[0] < 0 or bounds(args[1], self.ranges)[0] <= 0:
-                return self.call(op, INDEX, 1, args)
-            sign = "/" if op == "floordiv" else "%"
-            return f"{self.text(args[0], PRODUCT)} {sign} {self.text(args[1], UNARY)}", PRODUCT
-        if op in _INFIX:
-            return self._infix(op, *(self._operand(a, INDEX) for a in args))
-        return self.call(op, INDEX, 1, args)
+        if op not in _INDEX_SIGNS or (
+            op in ("floordiv", "mod") and bounds(args[0], self.ranges)[0] < 0
+        ):
+            return self.call(op, INDEX, 1, args)
+        sign, strength = _INDEX_SIGNS[op]
+        (a, left), (b, right) = self._index(args[0]), self._index(args[1])
+        a = a if left >= strength else f"({a})"
+        b = b if right > strength else f"({b})"
+        return f"{a} {sign} {b}", strength
 
     def _vector_call(self, expr: Call) -> _Text:
         op, args, dtype, width = expr.op, expr.args, expr.dtype, lanes(expr)

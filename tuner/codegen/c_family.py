@@ -10,7 +10,7 @@ from tuner.dtypes import DType
 from tuner.errors import CodegenError
 from tuner.ir.nodes import Broadcast, Buffer, Cast, Expr, For, If, LoopKind, Ramp, Stmt, Store
 from tuner.ir.visit import Body
-from tuner.lower.dataflow import buffers_touched
+from tuner.lower.dataflow import Touched
 from tuner.lower.exprs import lane, lanes
 
 #: the variable that holds a vector on its way to scattered elements
@@ -23,11 +23,11 @@ class BodyPrinter:
     """Prints statements into an Emitter."""
 
     def __init__(self, exprs: ExprPrinter, out: Emitter) -> None:
-        self.exprs, self.out = exprs, out
+        self.exprs, self.out, self.touched = exprs, out, Touched()
 
     def body(self, body: Body, local: list[Buffer]) -> None:
         """`body` with the declarations of those of `local` that no single loop in it holds."""
-        touched = [buffers_touched((s,)) for s in body]
+        touched = self.touched.of_each(body)
         inside: dict[int, list[Buffer]] = {}
         here: list[Buffer] = []
         for buffer in local:
@@ -36,9 +36,20 @@ class BodyPrinter:
                 inside.setdefault(users[0], []).append(buffer)
             else:
                 here.append(buffer)
-        self.declarations(here)
+        started = {b.name: self._start(body, touched, b) for b in here}
+        self.declarations(b for b in here if started[b.name] is None)
+        starts = {at for at in started.values() if at is not None}
         for i, stmt in enumerate(body):
-            self.stmt(stmt, inside.get(i, []))
+            self.stmt(stmt, inside.get(i, []), declare=i in starts)
+
+    def _start(self, body: Body, touched: list[frozenset[str]], buffer: Buffer) -> int | None:
+        """Where in `body` the variable `buffer` is assigned first, as a whole; None if its first
+        use is another."""
+        first = next(i for i, names in enumerate(touched) if buffer.name in names)
+        stmt, width = body[first], self.exprs.registers.get(buffer.name)
+        if not isinstance(stmt, Store) or stmt.buffer != buffer.name or stmt.reduce:
+            return None
+        return first if lanes(stmt.indices[0]) == width else None
 
     def declarations(self, buffers: Iterable[Buffer]) -> None:
         kinds: dict[str, list[str]] = {}
@@ -62,7 +73,8 @@ class BodyPrinter:
                 line += f", {name}"
         self.out.line(f"{line};")
 
-    def stmt(self, stmt: Stmt, local: list[Buffer]) -> None:
+    def stmt(self, stmt: Stmt, local: list[Buffer], declare: bool = False) -> None:
+        """`declare`: a store begins the life of its variable."""
         match stmt:
             case For(var, extent, LoopKind.SERIAL, body):
                 name = self.exprs.names[var]
@@ -73,16 +85,19 @@ class BodyPrinter:
                 with self.out.block(f"if ({self.exprs.text(cond)})"):
                     self.body(body, local)
             case Store():
-                self._store(stmt)
+                self._store(stmt, declare)
             case _:
                 raise CodegenError(f"{self.exprs.dialect.name} has no {stmt.kind} loop")
 
-    def _store(self, stmt: Store) -> None:
+    def _store(self, stmt: Store, declare: bool) -> None:
         exprs, index = self.exprs, stmt.indices[0]
+        kind = ""
+        if declare:
+            kind = f"{exprs.type(exprs.buffers[stmt.buffer].dtype, lanes(index))} "
         if not isinstance(index, Ramp):
-            self._assign(stmt, exprs.element(stmt.buffer, index), stmt.value)
+            self._assign(stmt, kind + exprs.element(stmt.buffer, index), stmt.value)
         elif index.stride == 1:
-            self._assign(stmt, exprs.vector_at(stmt.buffer, index), stmt.value)
+            self._assign(stmt, kind + exprs.vector_at(stmt.buffer, index), stmt.value)
         else:
             self._scatter(stmt, index)
 

@@ -55,6 +55,7 @@ FLOAT_FORMS: Mapping[str, str] = {
 
 #: Division by zero gives 0, the smallest value over -1 itself, as in numpy.
 INTEGER_FORMS: Mapping[str, str] = {
+    "neg": "    return ({t})(0 - ({u})a);",
     "min": "    return a < b ? a : b;",
     "max": "    return a > b ? a : b;",
     "abs": "    return a < 0 ? ({t})(0 - ({u})a) : a;",

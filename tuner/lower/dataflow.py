@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tuner.ir.affine import Linear, Ranges, linear, linear_bounds
-from tuner.ir.nodes import Expr, For, If, Load, Store, Var
-from tuner.ir.visit import Body, stmt_exprs, walk, walk_exprs
+from tuner.ir.nodes import Expr, For, If, Load, Stmt, Store, Var
+from tuner.ir.visit import Body, stmt_exprs, walk
+from tuner.lower.exprs import loads_in
 
 #: half-open ranges of offsets, sorted and apart
 _Intervals = tuple[tuple[int, int], ...]
@@ -19,15 +20,37 @@ _Exact = frozenset[tuple[str, Expr]]
 
 def buffers_touched(body: Body) -> set[str]:
     """Names of the buffers that `body` reads or writes."""
-    return {name for stmt in walk(body) for name in stmt_buffers(stmt)}
+    return set().union(*Touched().of_each(body))
 
 
-def stmt_buffers(stmt: For | If | Store) -> Iterator[str]:
-    """Names of the buffers that `stmt` itself, not its body, reads or writes."""
-    if isinstance(stmt, Store):
-        yield stmt.buffer
-    for expr in stmt_exprs(stmt):
-        yield from (e.buffer for e in walk_exprs(expr) if isinstance(e, Load))
+class Touched:
+    """Names of the buffers that statements read or write, found once for each statement. Valid as
+    long as the program that the statements belong to is held."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, frozenset[str]] = {}
+
+    def of_each(self, body: Body) -> list[frozenset[str]]:
+        """The names for each statement of `body`."""
+        return [self.of(stmt) for stmt in body]
+
+    def of(self, stmt: Stmt) -> frozenset[str]:
+        """The names for `stmt` and all below it."""
+        if (found := self._known.get(id(stmt))) is not None:
+            return found
+        names = {load.buffer for expr in stmt_exprs(stmt) for load in loads_in(expr)}
+        if isinstance(stmt, Store):
+            names.add(stmt.buffer)
+        else:
+            names.update(*self.of_each(stmt.body))
+        return self._known.setdefault(id(stmt), frozenset(names))
+
+
+def loads_below(body: Body) -> Iterator[Load]:
+    """Every load in `body`; the reads that accumulating stores imply are not listed."""
+    for stmt in walk(body):
+        for expr in stmt_exprs(stmt):
+            yield from loads_in(expr)
 
 
 def read_before_written(body: Body, buffers: set[str]) -> set[str]:
@@ -83,9 +106,8 @@ def _read_all(
     exprs: Iterable[Expr], ranges: Ranges, state: _State, exact: _Exact, scan: _Scan
 ) -> None:
     for expr in exprs:
-        for node in walk_exprs(expr):
-            if isinstance(node, Load):
-                scan.read(node.buffer, node.indices[0], ranges, state, exact)
+        for load in loads_in(expr):
+            scan.read(load.buffer, load.indices[0], ranges, state, exact)
 
 
 def _add_intervals(loop: For, state: _State, buffers: set[str]) -> None:

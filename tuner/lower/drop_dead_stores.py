@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tuner.ir.nodes import For, If, Program, Scope, Stmt, Store
-from tuner.ir.visit import Body, loads, rewrite_body
+from tuner.ir.visit import Body, rewrite_body
+from tuner.lower.dataflow import loads_below
 from tuner.lower.names import used_buffers
 from tuner.target import Target
 
@@ -17,7 +18,7 @@ def drop_dead_stores(program: Program, target: Target) -> Program:
     """Removes LOCAL buffers without a load, the stores to them, and loops left empty."""
     del target
     body, local = program.body, {b.name for b in program.locals if b.scope is Scope.LOCAL}
-    while dead := local - {load.buffer for load in loads(body)}:
+    while dead := local - {load.buffer for load in loads_below(body)}:
         body = _without(body, dead)
         local -= dead
     kept = local | {b.name for b in program.locals if b.scope is not Scope.LOCAL}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tuner.ir.nodes import Broadcast, Call, Cast, Const, Expr, Load, Ramp, Reduce, Select, Var
-from tuner.ir.visit import expr_children
+from tuner.ir.visit import expr_children, with_children
 
 
 def lanes(expr: Expr) -> int:
@@ -16,6 +18,35 @@ def lanes(expr: Expr) -> int:
         case Load():
             return lanes(expr.indices[0]) if expr.indices else 1
     return max(map(lanes, expr_children(expr)))
+
+
+def loads_in(expr: Expr, selected: bool = True) -> list[Load]:
+    """Every load below `expr`, in no order; without `selected` only those that no selection may
+    skip. Written for speed, as is `map_loads`: passes spend most of their time here."""
+    found: list[Load] = []
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is Const or kind is Var:
+            continue
+        if kind is Load:
+            found.append(node)  # type: ignore[arg-type]
+        if kind is not Select or selected:
+            stack.extend(expr_children(node))
+    return found
+
+
+def map_loads(expr: Expr, fn: Callable[[Load], Expr]) -> Expr:
+    """`expr` with `fn` applied to its loads, inner ones first."""
+    kind = type(expr)
+    if kind is Const or kind is Var:
+        return expr
+    old = expr_children(expr)
+    new = tuple([map_loads(child, fn) for child in old])
+    if any(a is not b for a, b in zip(old, new, strict=True)):
+        expr = with_children(expr, new)
+    return fn(expr) if isinstance(expr, Load) else expr
 
 
 def index_only(expr: Expr) -> bool:

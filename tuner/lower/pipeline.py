@@ -11,6 +11,7 @@ from tuner.lower.partition_tails import partition_tails
 from tuner.lower.place_buffers import place_buffers
 from tuner.lower.privatize import privatize
 from tuner.lower.promote_registers import promote_registers
+from tuner.lower.share_loads import share_loads
 from tuner.lower.simplify import simplify
 from tuner.lower.unroll import unroll
 from tuner.lower.vectorize import vectorize
@@ -29,6 +30,7 @@ PASSES: tuple[Pass, ...] = (
     simplify,
     promote_registers,
     drop_dead_stores,
+    share_loads,
 )
 
 

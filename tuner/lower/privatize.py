@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tuner.ir.nodes import Expr, For, Load, Program, Scope, Stmt, Store
 from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body, with_body
-from tuner.lower.dataflow import buffers_touched, read_before_written
+from tuner.lower.dataflow import Touched, buffers_touched, read_before_written
 from tuner.lower.names import Names, names_of
 from tuner.target import Target
 
@@ -39,7 +39,7 @@ def _in_body(body: Body, local: set[str], names: Names, copies: dict[str, str]) 
     """Splits those of `local` whose users in `body` are loops that each define what they read."""
     if not local:
         return body
-    touched = [buffers_touched((s,)) & local for s in body]
+    touched = [names & local for names in Touched().of_each(body)]
     exposed = [
         read_before_written(s.body, t) if isinstance(s, For) else t
         for s, t in zip(body, touched, strict=True)

@@ -10,31 +10,23 @@ A variable is a LOCAL buffer of as many elements as its widest access has lanes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuner.ir.nodes import Buffer, Const, Expr, Load, Program, Ramp, Scope, Stmt, Store
 from tuner.ir.visit import (
     Body,
     map_body_exprs,
-    map_expr,
     rewrite_body,
     stmt_exprs,
     walk,
-    walk_exprs,
 )
+from tuner.lower.exprs import loads_in, map_loads
 from tuner.lower.names import Names, names_of
 from tuner.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """Elements first … first + lanes - 1, in one access."""
-
-    first: int
-    lanes: int
-    stored: bool
-
-
+#: first element, lanes, and whether it is a store
+_Access = tuple[int, int, bool]
 #: first element and name of each variable that a promoted buffer falls into
 _Variables = list[tuple[int, str]]
 
@@ -82,9 +74,9 @@ def _accesses(body: Body, local: set[str]) -> dict[str, set[_Access] | None]:
             continue
         match index:
             case Const(value=value):
-                known.add(_Access(int(value), 1, stored))
+                known.add((int(value), 1, stored))
             case Ramp(Const(value=value), 1, lanes):
-                known.add(_Access(int(value), lanes, stored))
+                known.add((int(value), lanes, stored))
             case _:
                 out[name] = None
     return out
@@ -95,9 +87,8 @@ def _subscripts(body: Body) -> Iterator[tuple[str, Expr, bool]]:
         if isinstance(stmt, Store):
             yield stmt.buffer, stmt.indices[0], True
         for expr in stmt_exprs(stmt):
-            for node in walk_exprs(expr):
-                if isinstance(node, Load):
-                    yield node.buffer, node.indices[0], False
+            for load in loads_in(expr):
+                yield load.buffer, load.indices[0], False
 
 
 def _clusters(accesses: set[_Access] | None) -> list[tuple[int, int]] | None:
@@ -106,13 +97,11 @@ def _clusters(accesses: set[_Access] | None) -> list[tuple[int, int]] | None:
     if not accesses:
         return None
     out: list[tuple[int, int]] = []
-    for access in sorted(accesses, key=lambda a: (a.first, -a.lanes)):
-        stop = access.first + access.lanes
-        if out and access.first < out[-1][1]:
-            if stop > out[-1][1] or (access.stored and 1 < access.lanes != _size(out[-1])):
-                return None
-        else:
-            out.append((access.first, stop))
+    for first, lanes, stored in sorted(accesses, key=lambda a: (a[0], -a[1])):
+        if not out or first >= out[-1][1]:
+            out.append((first, first + lanes))
+        elif first + lanes > out[-1][1] or (stored and 1 < lanes != _size(out[-1])):
+            return None
     return out
 
 
@@ -128,11 +117,11 @@ def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
             return name, replace(index, base=Const(first - start))
         return name, Const(first - start)
 
-    def in_expr(expr: Expr) -> Expr:
-        if isinstance(expr, Load) and expr.buffer in plans:
-            name, index = place(expr.buffer, expr.indices[0])
-            return Load(name, (index,), expr.dtype)
-        return expr
+    def in_load(load: Load) -> Expr:
+        if load.buffer not in plans:
+            return load
+        name, index = place(load.buffer, load.indices[0])
+        return Load(name, (index,), load.dtype)
 
     def in_stmt(stmt: Stmt) -> Stmt:
         if isinstance(stmt, Store) and stmt.buffer in plans:
@@ -140,7 +129,7 @@ def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
             return replace(stmt, buffer=name, indices=(index,))
         return stmt
 
-    return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
+    return rewrite_body(map_body_exprs(body, lambda e: map_loads(e, in_load)), in_stmt)
 
 
 def _start(index: Expr) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tuner.dtypes import BOOL
@@ -15,12 +14,15 @@ from tuner.ir.nodes import (
     Expr,
     For,
     If,
+    Load,
     Program,
+    Ramp,
     Select,
     Stmt,
     Store,
+    Var,
 )
-from tuner.ir.visit import Body, is_const, map_expr, same_or_new, with_body
+from tuner.ir.visit import Body, expr_children, is_const, same_or_new, with_body, with_children
 from tuner.lower.exprs import computes_from_ramp, lane, lanes
 from tuner.target import Target
 
@@ -48,26 +50,31 @@ def _in_body(body: Body, ranges: Ranges) -> Body:
                 elif not is_const(cond, False) and inner:
                     out.append(If(cond, inner))
             case Store():
-                value = map_expr(stmt.value, _fold(ranges))
+                value = _folded(stmt.value, ranges)
                 out.append(stmt if value is stmt.value else replace(stmt, value=value))
     return same_or_new(body, tuple(out))
 
 
-def _fold(ranges: Ranges) -> Callable[[Expr], Expr]:
-    def step(expr: Expr) -> Expr:
-        match expr:
-            case Select(cond, then, other):
-                cond = _decided(cond, ranges)
-                if isinstance(cond, Const):
-                    return then if cond.value else other
-                return expr if cond is expr.cond else Select(cond, then, other)
-            case Cast(dtype, Const(value=value, dtype=old)) if dtype.is_float and old.kind == "int":
-                return Const(float(value), dtype)
-            case Call("min" | "max", (a, Const() as literal)) if not isinstance(a, Const):
-                return Call(expr.op, (literal, a), expr.dtype)
+def _folded(expr: Expr, ranges: Ranges) -> Expr:
+    """`expr` folded bottom-up; subscripts are in normal form anyway."""
+    if isinstance(expr, Const | Var | Load | Ramp):
         return expr
-
-    return step
+    old = expr_children(expr)
+    new = tuple([_folded(child, ranges) for child in old])
+    if any(a is not b for a, b in zip(old, new, strict=True)):
+        expr = with_children(expr, new)
+    match expr:
+        case Select(cond, then, other):
+            cond = _decided(cond, ranges)
+            if isinstance(cond, Const):
+                return then if cond.value else other
+            return expr if cond is expr.cond else Select(cond, then, other)
+        case Cast(dtype, Const(value=value, dtype=old_type)):
+            if dtype.is_float and old_type.kind == "int":
+                return Const(float(value), dtype)
+        case Call("min" | "max", (a, Const() as literal)) if not isinstance(a, Const):
+            return Call(expr.op, (literal, a), expr.dtype)
+    return expr
 
 
 def _decided(cond: Expr, ranges: Ranges) -> Expr:

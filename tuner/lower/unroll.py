@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tuner.dtypes import INDEX
 from tuner.ir.affine import Linear, Ranges, linear, simplify_index
-from tuner.ir.nodes import Const, Expr, For, If, LoopKind, Program, Stmt, Store, Var
+from tuner.ir.nodes import Call, Const, Expr, For, If, LoopKind, Program, Stmt, Store, Var
 from tuner.ir.visit import (
     Body,
     expr_children,
@@ -90,12 +90,20 @@ class _Templates:
                 return lambda v: Store(stmt.buffer, (index(v),), value(v), stmt.reduce)
 
     def expr(self, expr: Expr) -> _At:
-        if self.var not in variables(expr):
-            return lambda v: expr
-        if expr.dtype == INDEX and index_only(expr):
-            return self.index(expr)
-        parts = [self.expr(c) for c in expr_children(expr)]
-        return lambda v: with_children(expr, tuple(part(v) for part in parts))
+        return self.changing(expr) or (lambda v: expr)
+
+    def changing(self, expr: Expr) -> _At | None:
+        """None for an expression without the loop variable."""
+        if isinstance(expr, Const):
+            return None
+        if isinstance(expr, Var) or (expr.dtype == INDEX and index_only(expr)):
+            return self.index(expr) if self.var in variables(expr) else None
+        children = expr_children(expr)
+        parts = [self.changing(c) for c in children]
+        if not any(parts):
+            return None
+        both = list(zip(parts, children, strict=True))
+        return lambda v: with_children(expr, tuple([p(v) if p else c for p, c in both]))
 
     def index(self, expr: Expr) -> _At:
         form = linear(expr)
@@ -105,4 +113,14 @@ class _Templates:
             return lambda v: simplify_index(
                 substitute_expr(expr, {self.var: Const(v)}), self.ranges
             )
-        return lambda v: Linear(rest.terms, rest.const + factor * v).expr()
+        if not rest.terms:
+            return lambda v: Const(rest.const + factor * v)
+        base = Linear(rest.terms).expr()
+        return lambda v: _plus(base, rest.const + factor * v)
+
+
+def _plus(base: Expr, offset: int) -> Expr:
+    """base + offset, in the normal form of tuner.ir.affine."""
+    if offset == 0:
+        return base
+    return Call("add" if offset > 0 else "sub", (base, Const(abs(offset))), INDEX)

@@ -1,0 +1,93 @@
+"""A value that straight-line code loads several times is loaded once.
+
+    acc_1[..] += x[k] * p[ramp(k * 32, 1, 16)]            p_1[..] = p[ramp(k * 32, 1, 16)]
+    acc_2[..] += x[k + 512] * p[ramp(k * 32, 1, 16)]  ->  acc_1[..] += x[k] * p_1[..]
+                                                          acc_2[..] += x[k + 512] * p_1[..]
+
+Compilers find that too; the text is shorter to read and quicker to compile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tuner.ir.nodes import (
+    Buffer,
+    Const,
+    Expr,
+    Load,
+    Program,
+    Ramp,
+    Scope,
+    Stmt,
+    Store,
+)
+from tuner.ir.visit import Body, same_or_new, with_body
+from tuner.lower.exprs import lanes, loads_in, map_loads
+from tuner.lower.names import Names, names_of
+from tuner.target import Target
+
+
+def share_loads(program: Program, target: Target) -> Program:
+    """Gives a variable to each load from memory that a run of stores repeats, if the run does not
+    store to that buffer. What a selection may skip is left alone."""
+    del target
+    local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
+    sharer = _Sharer(names_of(program), local)
+    body = sharer.body(program.body)
+    return replace(program, locals=(*program.locals, *sharer.variables), body=body)
+
+
+class _Sharer:
+    def __init__(self, names: Names, skipped: set[str]) -> None:
+        self.names, self.skipped = names, skipped
+        self.variables: list[Buffer] = []
+
+    def body(self, body: Body) -> Body:
+        out: list[Stmt] = []
+        run: list[Store] = []
+        for stmt in body:
+            if isinstance(stmt, Store):
+                run.append(stmt)
+                continue
+            out.extend(self.run(run))
+            run = []
+            out.append(with_body(stmt, self.body(stmt.body)))
+        out.extend(self.run(run))
+        return same_or_new(body, tuple(out))
+
+    def run(self, run: list[Store]) -> Iterator[Stmt]:
+        written = {s.buffer for s in run}
+        loaded = [loads_in(s.value, selected=False)[::-1] for s in run]
+        equal: dict[Load, Load] = {}
+        first: dict[int, Load] = {}
+        counts: Counter[int] = Counter()
+        for load in (x for loads in loaded for x in loads):
+            if load.buffer not in self.skipped and load.buffer not in written:
+                first[id(load)] = one = equal.setdefault(load, load)
+                counts[id(one)] += 1
+        shared = {i: self.variable(x) for i, x in first.items() if i == id(x) and counts[i] > 1}
+        for stmt, loads in zip(run, loaded, strict=True):
+            for load in loads:
+                one = first.get(id(load), load)
+                if (variable := shared.get(id(one))) and equal.pop(one, None):
+                    yield Store(variable.buffer, variable.indices, one)
+            yield _reading(stmt, first, shared) if shared else stmt
+
+    def variable(self, load: Load) -> Load:
+        name, width = self.names.fresh(load.buffer), lanes(load)
+        self.variables.append(Buffer(name, load.dtype, (width,), Scope.LOCAL))
+        index: Expr = Ramp(Const(0), 1, width) if width > 1 else Const(0)
+        return Load(name, (index,), load.dtype)
+
+
+def _reading(stmt: Store, first: dict[int, Load], shared: dict[int, Load]) -> Store:
+    """`stmt` with its repeated loads read from their variables."""
+
+    def in_load(load: Load) -> Expr:
+        return shared.get(id(first.get(id(load), load)), load)
+
+    value = map_loads(stmt.value, in_load)
+    return stmt if value is stmt.value else replace(stmt, value=value)
