@@ -7,6 +7,8 @@ from collections.abc import Callable
 from tuner.ir.nodes import Broadcast, Call, Cast, Const, Expr, Load, Ramp, Reduce, Select, Var
 from tuner.ir.visit import expr_children, with_children
 
+_LEAVES = (Const, Var)
+
 
 def lanes(expr: Expr) -> int:
     """Lanes of the value of `expr`; 1 for a scalar."""
@@ -27,20 +29,19 @@ def loads_in(expr: Expr, selected: bool = True) -> list[Load]:
     stack = [expr]
     while stack:
         node = stack.pop()
-        kind = type(node)
-        if kind is Const or kind is Var:
-            continue
-        if kind is Load:
-            found.append(node)  # type: ignore[arg-type]
-        if kind is not Select or selected:
-            stack.extend(expr_children(node))
+        if type(node) is Call:
+            stack += node.args
+        elif type(node) is Load:
+            found.append(node)
+            stack += node.indices
+        elif type(node) not in _LEAVES and (selected or type(node) is not Select):
+            stack += expr_children(node)
     return found
 
 
 def map_loads(expr: Expr, fn: Callable[[Load], Expr]) -> Expr:
     """`expr` with `fn` applied to its loads, inner ones first."""
-    kind = type(expr)
-    if kind is Const or kind is Var:
+    if type(expr) in _LEAVES:
         return expr
     old = expr_children(expr)
     new = tuple([map_loads(child, fn) for child in old])
