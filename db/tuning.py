@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from db import events, jobs
@@ -96,6 +96,11 @@ def held(session: Session, id: str, fence: int) -> JobRow:
 def renew(session: Session, id: str, fence: int, until: float) -> None:
     """Keeps the lease. Raises Conflict if it is lost."""
     held(session, id, fence).leased_until = until
+
+
+def orphan_all(session: Session) -> None:
+    """Ends the leases of every tuner: for one that has just started as the only one there is."""
+    session.execute(update(JobRow).where(JobRow.state == JobState.RUNNING).values(leased_until=0.0))
 
 
 def release(session: Session, id: str, fence: int) -> None:

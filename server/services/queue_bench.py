@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 
@@ -14,14 +15,22 @@ from db.schema import RecordRow
 from tuner.record import Candidate, Peaks, Record
 
 
+class Stopped(Exception):
+    """This tuner is to end; the job goes on with the next one."""
+
+
 class QueueBench:
     """A tuner.tune.bench.Bench for one job under one lease of a tuner.
 
-    Every call raises Conflict once another tuner has the job.
+    Every call raises Conflict once another tuner has the job, and the waiting ones raise Stopped
+    once `stop` is set.
     """
 
-    def __init__(self, database: Database, job: str, fence: int, tick_s: float) -> None:
+    def __init__(
+        self, database: Database, job: str, fence: int, tick_s: float, stop: threading.Event
+    ) -> None:
         self._database, self._job, self._fence, self._tick_s = database, job, fence, tick_s
+        self._stop = stop
         #: sequence of the last record seen; what was recorded before this bench is the log's
         self._seen = self._last_sequence()
         self._handed_out: set[str] = set()
@@ -59,7 +68,8 @@ class QueueBench:
                 left = until - time.monotonic()
                 if left <= 0:
                     return []
-                time.sleep(min(self._tick_s, left))
+                if self._stop.wait(min(self._tick_s, left)):
+                    raise Stopped
 
     def withdraw(self) -> None:
         with self._database.write() as session:
@@ -67,6 +77,8 @@ class QueueBench:
             queue.withdraw(session, self._job)
 
     def cancelled(self) -> bool:
+        if self._stop.is_set():
+            raise Stopped
         with self._database.read() as session:
             return tuning.held(session, self._job, self._fence).cancel
 
