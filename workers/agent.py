@@ -13,7 +13,6 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from tuner.codegen.kernel import GENERATOR
 from tuner.errors import TargetError
@@ -29,7 +28,7 @@ from workers.hostlock import HostLock
 from workers.leases import Lease
 from workers.measure import Bench, measure
 from workers.peaks import measure_peaks
-from workers.pipeline import Pipeline
+from workers.pipeline import Chunk, Pipeline, in_order_of_arrival
 from workers.playoff import play_off
 from workers.reporter import Reporter
 from workers.scratch import scratch
@@ -37,7 +36,6 @@ from workers.session import Session
 from workers.toolchain import Compiler, cache_dir, find_compiler, runner
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 VERSION = "0.1.0"
 #: Leases at a time: one is measured while the next one's candidates are built.
@@ -65,7 +63,7 @@ class _Work:
 
     lease: Lease
     checks: Future[CheckSet]
-    builds: list[Future[list[Built | Refused]]]
+    builds: list[Future[Chunk]]
 
 
 def run(url: str, token: str, name: str, options: Options | None = None) -> int:
@@ -78,7 +76,7 @@ def run(url: str, token: str, name: str, options: Options | None = None) -> int:
     compiler = find_compiler()
     machine = look(compiler)
     agent = Agent(Client(url, token), compiler, machine, name, options)
-    with _signals(agent.drain), _free_cores():
+    with _signals(agent.drain), _on_cores(agent.free):
         agent.work()
     return 0
 
@@ -91,7 +89,9 @@ class Agent:
     ) -> None:
         self.drain = threading.Event()
         self._client, self._compiler, self._options = client, compiler, options
-        self._cpu, self._others = measuring_cpu(), sorted(other_cpus())
+        self._cpu = measuring_cpu()
+        #: cores that timing leaves alone
+        self.free = other_cpus()
         lock = HostLock(options.cache)
         self._bench = Bench(runner(compiler, options.cache), self._cpu, lock, GENERATOR)
         introduction = {
@@ -113,8 +113,7 @@ class Agent:
                 return
             stack.callback(self._session.heart.end)
             folder = stack.enter_context(scratch())
-            turns = self._others == [self._cpu]
-            pipeline = Pipeline(self._options.cache, folder, self._others, turns)
+            pipeline = Pipeline(self._options.cache, folder, self._cpu, sorted(self.free))
             stack.callback(pipeline.close)
             session = self._session
             reporter = Reporter(self._client, lambda: session.worker_id, session.heart.let_go)
@@ -170,7 +169,7 @@ class Agent:
     def _measure_all(self, work: _Work, reporter: Reporter) -> None:
         grant, stop = work.lease.grant, self._stop_for(work.lease)
         try:
-            checks = _result(work.checks, stop)
+            checks = next(in_order_of_arrival([work.checks], stop))
         except NoReference as error:
             for item in grant.items:
                 reporter.measured(work.lease, item.candidate, self._refusal(str(error), grant))
@@ -184,28 +183,27 @@ class Agent:
         if grant.purpose is Purpose.PLAYOFF:
             self._play_off(work, checks, reporter)
             return
-        ids = iter(item.candidate for item in grant.items)
-        for chunk in work.builds:
-            for one in _result(chunk, stop):
+        for chunk in in_order_of_arrival(work.builds, stop):
+            for item, one in chunk:
                 if self.drain.is_set():
                     raise Stopped("the worker drains")
                 if isinstance(one, Refused):
                     measurement = self._refusal(one.detail, grant)
                 else:
                     measurement = measure(one, checks, grant.timing, self._bench, stop)
-                reporter.measured(work.lease, next(ids), measurement)
+                reporter.measured(work.lease, item.candidate, measurement)
 
     def _play_off(self, work: _Work, checks: CheckSet, reporter: Reporter) -> None:
         grant, stop = work.lease.grant, self._stop_for(work.lease)
-        made = [one for chunk in work.builds for one in _result(chunk, stop)]
-        runnable = [one for one in made if isinstance(one, Built)]
-        timed = iter(play_off(runnable, checks, grant.timing, self._bench, stop))
-        for item, one in zip(grant.items, made, strict=True):
+        made = [pair for chunk in in_order_of_arrival(work.builds, stop) for pair in chunk]
+        leaders = [(item, one) for item, one in made if isinstance(one, Built)]
+        timed = play_off([b for _, b in leaders], checks, grant.timing, self._bench, stop)
+        for (item, _), measurement in zip(leaders, timed, strict=True):
+            reporter.measured(work.lease, item.candidate, measurement)
+        for item, one in made:
             if isinstance(one, Refused):
                 measurement = self._refusal(one.detail, grant)
-            else:
-                measurement = next(timed)
-            reporter.measured(work.lease, item.candidate, measurement)
+                reporter.measured(work.lease, item.candidate, measurement)
 
     def _refusal(self, detail: str, grant: Grant) -> Measurement:
         return Measurement(
@@ -238,16 +236,6 @@ def _served(machine: Machine, options: Options) -> list[str]:
     return list(options.targets or machine.targets)
 
 
-def _result(future: Future[T], stop: Callable[[], bool]) -> T:
-    """The future's result. Raises Stopped, or what the future raises."""
-    while True:
-        try:
-            return future.result(timeout=0.05)
-        except TimeoutError:
-            if stop():
-                raise Stopped("stopped while candidates were built") from None
-
-
 @contextmanager
 def _signals(drain: threading.Event) -> Iterator[None]:
     """SIGTERM and SIGINT drain, where this is the main thread."""
@@ -264,10 +252,10 @@ def _signals(drain: threading.Event) -> Iterator[None]:
 
 
 @contextmanager
-def _free_cores() -> Iterator[None]:
-    """Keep this thread, and what it starts, off the core that is measured on."""
+def _on_cores(cpus: set[int]) -> Iterator[None]:
+    """Keep this thread, and what it starts, on `cpus`: off the core that is measured on."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, other_cpus())
+    os.sched_setaffinity(0, cpus)
     try:
         yield
     finally:

@@ -75,6 +75,9 @@ static int map_param(Param *p, enum place place, int index) {
     if (p->map == MAP_FAILED) return 0;
     unsigned char *start = p->map + GUARD_BYTES;
     if (mprotect(start, p->room, PROT_READ | PROT_WRITE)) return 0;
+#ifdef MADV_POPULATE_WRITE
+    madvise(start, p->room, MADV_POPULATE_WRITE); /* one call in place of a fault for each page */
+#endif
     p->data = place == AT_END ? start + p->room - p->bytes : start + shift;
     memset(start, CANARY, (size_t)(p->data - start));
     memset(p->data + p->bytes, CANARY, (size_t)(start + p->room - p->data) - p->bytes);

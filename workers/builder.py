@@ -7,7 +7,7 @@
 An answer {"error": text, "refused": bool} says that the request as a whole could not be met, and
 whether the program is to blame. The process ends with
 its standard input, so it does not outlive the worker. It runs on the cores that timing leaves
-free; where there are none it takes turns with timing, by the host-wide lock.
+free, or on the timing core at idle priority: then it gets only what a timed run leaves over.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import os
 import resource
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +31,6 @@ from tuner.schedule.steps import schedule_from_json
 from tuner.target import Target, target
 from workers.build import Built, build
 from workers.check import prepare
-from workers.hostlock import HostLock
 from workers.toolchain import Compiler, find_compiler, runner
 
 #: Address space for generating and for the compiler.
@@ -89,29 +87,29 @@ def _generated(program: Program, steps: dict[str, Any], hardware: Target) -> Sou
         return Refused(f"the generator failed: {type(error).__name__}: {error}")
 
 
-def serve(maker: Maker, lock: HostLock | None) -> None:
+def serve(maker: Maker) -> None:
     """Answer requests until standard input ends."""
     for line in sys.stdin:
-        with lock.held() if lock else nullcontext():
-            try:
-                answer = maker.answer(json.loads(line))
-            except TilewrightError as error:
-                answer = {"error": str(error), "refused": True}
-            except Exception as error:  # the worker decides what to do about it
-                answer = {"error": f"{type(error).__name__}: {error}", "refused": False}
+        try:
+            answer = maker.answer(json.loads(line))
+        except TilewrightError as error:
+            answer = {"error": str(error), "refused": True}
+        except Exception as error:  # the worker decides what to do about it
+            answer = {"error": f"{type(error).__name__}: {error}", "refused": False}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 
 def main(arguments: Sequence[str]) -> None:
-    """`CACHE CPUS TURNS`: the cache folder, cores as 0,1,…, and 1 to take turns with timing."""
-    cache, cpus, turns = arguments
+    """`CACHE CPUS IDLE`: the cache folder, cores as 0,1,…, and 1 for idle priority."""
+    cache, cpus, idle = arguments
     os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+    if idle == "1":
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, hard))
     compiler = find_compiler()
-    maker = Maker(compiler, runner(compiler, Path(cache)))
-    serve(maker, HostLock(Path(cache)) if turns == "1" else None)
+    serve(Maker(compiler, runner(compiler, Path(cache))))
 
 
 if __name__ == "__main__":

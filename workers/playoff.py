@@ -101,7 +101,7 @@ def _process(argv: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     # Unbuffered: what select sees is what readline gets.
     process = subprocess.Popen(
         argv, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, start_new_session=True,
+        stderr=subprocess.DEVNULL, process_group=0,
     )  # fmt: skip
     try:
         yield process

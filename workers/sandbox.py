@@ -42,10 +42,13 @@ def run_bounded(
     folder: Path | None = None,
 ) -> Ended:
     """Run `argv` in a process group of its own; kill the group once `limit_s` seconds are over,
-    `stop()` says so, or the program has ended (whatever it left behind)."""
+    `stop()` says so, or the program has ended (whatever it left behind).
+
+    It stays in this session: kernels that schedule by session would ignore its priority otherwise.
+    """
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        cwd=folder, start_new_session=True,
+        cwd=folder, process_group=0,
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None
