@@ -21,6 +21,7 @@ from tuner.ir.nodes import (
     Var,
 )
 from tuner.ir.show import show
+from tuner.ir.structure import check_structure
 from tuner.ir.verify import verify
 from tuner.ir.visit import Body, outputs, rewrite_body, substitute, variables
 from tuner.schedule.apply import apply
@@ -42,14 +43,15 @@ def assert_same(program: Program, schedule: Schedule, rtol: float = 0.0) -> Prog
     """Applies `schedule`, checks that the result is legal, survives JSON, and computes the same,
     vectorized loops in lockstep. Returns the scheduled program."""
     scheduled = apply(program, schedule)
+    verify(scheduled)
     assert schedule_from_json(schedule_to_json(schedule)) == schedule
     assert_equal_programs(program, scheduled, rtol)
     return scheduled
 
 
 def assert_equal_programs(program: Program, scheduled: Program, rtol: float = 0.0) -> None:
-    """Both are legal and give equal outputs."""
-    verify(scheduled)
+    """Both are well formed, stay in bounds as they run, and give equal outputs."""
+    check_structure(scheduled)
     inputs = small_integers(program)
     want, got = run(program, inputs), run(in_lockstep(scheduled), inputs)
     for name, expected in want.items():

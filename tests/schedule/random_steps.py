@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 from tuner.errors import ScheduleError
-from tuner.ir.nodes import Buffer, Program
-from tuner.ir.visit import loops, stores
+from tuner.ir.nodes import Buffer, For, If, Program
+from tuner.ir.visit import Body, loops, stores
 from tuner.schedule.apply import apply
 from tuner.schedule.nest import chain
 from tuner.schedule.steps import (
@@ -25,6 +24,8 @@ from tuner.schedule.steps import (
     Vectorize,
 )
 
+#: A step that makes a program larger than this is not taken, so that tests stay short.
+MAX_INSTANCES = 3000
 FACTORS = (1, 2, 2, 3, 4, 5, 7, 16)
 
 
@@ -115,16 +116,24 @@ class RandomSteps:
         return Rfactor(self._loop(program), *self.names(3))
 
 
-def random_schedule(
-    program: Program, rng: random.Random, tries: int
-) -> Iterator[tuple[Schedule, Program]]:
-    """A growing schedule and its program after each accepted step, out of `tries` random ones."""
-    steps, schedule = RandomSteps(rng), ()
+def instances(body: Body) -> int:
+    """Statement instances, those that guards keep out included."""
+    return sum(
+        stmt.extent * instances(stmt.body) if isinstance(stmt, For)
+        else instances(stmt.body) if isinstance(stmt, If) else 1
+        for stmt in body
+    )  # fmt: skip
+
+
+def random_schedule(program: Program, seed: int, tries: int) -> tuple[Schedule, Program]:
+    """The legal ones out of `tries` random steps, and the program after them."""
+    steps, schedule = RandomSteps(random.Random(seed)), ()
     for _ in range(tries):
         step = steps.step(program)
         try:
-            program = apply(program, (step,))
+            new = apply(program, (step,))
         except ScheduleError:
             continue
-        schedule = (*schedule, step)
-        yield schedule, program
+        if instances(new.body) <= MAX_INSTANCES:
+            program, schedule = new, (*schedule, step)
+    return schedule, program
