@@ -7,8 +7,8 @@ points agree. Guards are left out: a nest is as long as it is issued, not as it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,18 +54,34 @@ class Dim:
     modulus: Floats | None = None
 
     def step(self, loop: str) -> Floats:
-        """Elements from one iteration of `loop` to the next."""
-        step = np.abs(self.steps.get(loop, np.zeros(1)))
+        """Elements from one iteration of `loop` to the next; the loop must move the subscript."""
+        step = np.abs(self.steps[loop])
         return step if self.modulus is None else step % self.modulus
 
-    def span(self, loops: Iterable[Loop]) -> Floats:
+    def span(self, loops: Sequence[Loop]) -> Floats:
         """Elements from the first to the last that is touched while `loops` run."""
-        reach = np.zeros(1)
-        for loop in loops:
+        return self.spans(loops)[0]
+
+    def only(self, loops: Sequence[Loop]) -> Dim:
+        """The subscript as far as it depends on `loops`."""
+        names = {loop.name for loop in loops}
+        return replace(self, steps={name: s for name, s in self.steps.items() if name in names})
+
+    def plus(self, loop: str, step: Floats) -> Dim:
+        """The subscript with one more loop."""
+        return replace(self, steps={**self.steps, loop: step})
+
+    def spans(self, loops: Sequence[Loop]) -> list[Floats]:
+        """`span` of all loops, of all but the first, …, of none."""
+        reach, span = np.zeros(1), np.ones(1)
+        out = [span]
+        for loop in reversed(loops):
             if loop.name in self.steps:
                 reach = reach + self.step(loop.name) * (loop.extent - 1)
-        span = np.floor(reach + 1e-6) + 1
-        return span if self.modulus is None else np.minimum(span, self.modulus)
+                span = np.floor(reach + 1e-6) + 1
+                span = span if self.modulus is None else np.minimum(span, self.modulus)
+            out.append(span)
+        return out[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +110,10 @@ class Nest:
         names = [item.name for item in self.loops]
         return self.loops[names.index(loop) + 1 :] if loop else self.loops
 
+    def around(self, loop: str) -> tuple[Loop, ...]:
+        """`loop` and the loops around it; none for ""."""
+        return self.loops[: len(self.loops) - len(self.inside(loop))]
+
     def has(self, loop: str) -> bool:
         """Whether `loop` is around the store; always so for ""."""
         return not loop or any(item.name == loop for item in self.loops)
@@ -101,6 +121,10 @@ class Nest:
     def accesses(self) -> tuple[Access, ...]:
         """The write, then the reads."""
         return (self.write, *self.reads)
+
+    def with_accesses(self, change: Callable[[Access], Access]) -> Nest:
+        """The nest with `change` made to what it writes and reads."""
+        return replace(self, write=change(self.write), reads=tuple(change(r) for r in self.reads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +150,10 @@ class Kernel:
 
     nests: tuple[Nest, ...]
     shapes: Mapping[str, Shape]
+
+    def each(self, change: Callable[[Nest], Nest]) -> Kernel:
+        """The kernel with `change` made to each nest."""
+        return replace(self, nests=tuple(change(nest) for nest in self.nests))
 
 
 def kernel_of(program: Program) -> Kernel:

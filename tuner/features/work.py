@@ -78,6 +78,8 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
     loaded = sum((m * _moves(a, body, width) for a, m in reads), np.zeros(1))
     cheap = nest.cheap - (1.0 if nest.reduces and nest.cheap >= 2 else 0.0)
     own = [x for x in body if _uses(nest.write, x) and x not in vector]
+    touched = _bytes(kernel, memory, nest.loops)
+    at = [max(len(serial) - depth, 0) for depth in (1, 2, 3)]
     chain = _product([x for x in body if not _uses(nest.write, x) and x not in vector])
     return NestWork(
         iterations=iterations,
@@ -93,9 +95,9 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
         inner=serial[-1].extent if serial else np.ones(1),
         lanes=lanes,
         aliased=_aliased(kernel, memory, body),
-        pages=_pages(kernel, memory, nest.loops[max(len(serial) - 1, 0) :]),
-        footprints=_footprints(kernel, memory, nest.loops, len(serial)),
-        traffic=_traffic(kernel, memory, nest.loops, target),
+        pages=_pages(kernel, memory, nest.loops[at[0] :]),
+        footprints=(touched[at[0]], touched[at[1]], touched[at[2]]),
+        traffic=_traffic(touched, nest.loops, target),
     )
 
 
@@ -159,19 +161,18 @@ def _operand_registers(nest: Nest, body: Sequence[Loop]) -> Floats:
     return count
 
 
-def _lines(kernel: Kernel, access: Access, loops: Sequence[Loop]) -> Floats:
-    """Cache lines of the box that `loops` touch, clipped to the buffer."""
+def _lines(kernel: Kernel, access: Access, loops: Sequence[Loop]) -> list[Floats]:
+    """Cache lines of the box that `loops` touch, clipped to the buffer; then of all loops but the
+    first, and so on."""
     shape = kernel.shapes[access.buffer]
-    if not access.dims:
-        return np.ones(1)
-    spans = [
-        np.minimum(dim.span(loops), extent)
-        for dim, extent in zip(access.dims, shape.extents, strict=True)
-    ]
-    rows = np.ones(1)
-    for span in spans[:-1]:
-        rows = rows * span
-    return rows * np.ceil(spans[-1] * shape.item / LINE_BYTES)
+    rows = [np.ones(1)] * (len(loops) + 1)
+    last = len(access.dims) - 1
+    for d, (dim, extent) in enumerate(zip(access.dims, shape.extents, strict=True)):
+        spans = [np.minimum(span, extent) for span in dim.spans(loops)]
+        if d == last:
+            spans = [np.ceil(span * shape.item / LINE_BYTES) for span in spans]
+        rows = [a * b for a, b in zip(rows, spans, strict=True)]
+    return rows
 
 
 def _row_bytes(shape: Shape, dim: int) -> Floats:
@@ -207,36 +208,29 @@ def _pages(kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop]) ->
     return total
 
 
-def _bytes(kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop]) -> Floats:
-    """Bytes of whole lines that `loops` touch; two accesses of one buffer count once."""
-    seen: dict[str, Floats] = {}
+def _bytes(kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop]) -> list[Floats]:
+    """Bytes of whole lines that `loops` touch, then all loops but the first, and so on; two
+    accesses of one buffer count once."""
+    seen: dict[str, list[Floats]] = {}
     for access, outside in memory:
-        size = outside * _lines(kernel, access, loops) * LINE_BYTES
-        seen[access.buffer] = np.maximum(seen.get(access.buffer, size), size)
-    return sum(seen.values(), np.zeros(1))
-
-
-def _footprints(
-    kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop], serial: int
-) -> tuple[Floats, Floats, Floats]:
-    levels = [_bytes(kernel, memory, loops[max(serial - depth, 0) :]) for depth in (1, 2, 3)]
-    return levels[0], levels[1], levels[2]
+        sizes = [outside * lines * LINE_BYTES for lines in _lines(kernel, access, loops)]
+        known = seen.get(access.buffer, sizes)
+        seen[access.buffer] = [np.maximum(a, b) for a, b in zip(known, sizes, strict=True)]
+    return [sum(level, np.zeros(1)) for level in zip(*seen.values(), strict=True)]
 
 
 def _traffic(
-    kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop], target: Target
+    touched: Sequence[Floats], loops: Sequence[Loop], target: Target
 ) -> tuple[Floats, Floats, Floats]:
     """Bytes loaded into a cache: what the outermost loop whose body fits into it touches, once for
     each iteration of the loops further out."""
-    touched = [_bytes(kernel, memory, loops[at:]) for at in range(len(loops) + 1)]
     out = []
     for size in (target.l1_bytes, target.l2_bytes, target.l3_bytes):
         total = np.full(1, np.inf)
         around = np.ones(1)
         for at, loop in enumerate(loops):
-            moved = around * touched[at]
-            fits = touched[at + 1] <= size
-            total = np.where(np.isinf(total) & fits, moved, total)
+            open_yet = np.isinf(total) & (touched[at + 1] <= size)
+            total = np.where(open_yet, around * touched[at], total)
             around = around * loop.extent
         out.append(np.where(np.isinf(total), around * touched[-1], total))
     return out[0], out[1], out[2]

@@ -16,7 +16,7 @@ import numpy as np
 
 from tuner.ir.nodes import Program, Var
 from tuner.schedule.steps import Pack, Split
-from tuner.space.knobs import Constraint, Knob, Values
+from tuner.space.knobs import Columns, Constraint, Ints, Knob, Values
 from tuner.space.rules import contraction_steps
 from tuner.space.rules.contraction_plan import (
     AS_IS,
@@ -32,10 +32,12 @@ from tuner.target import Target
 
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28)
 VECTORS = (1, 2, 3, 4, 6)
-BLOCKS = (16, 32, 64, 96, 128, 192, 256, 384, 512)
 ROW_BLOCKS = (2, 4, 8, 16)
-#: Multiply-adds of an unrolled body: more only costs the compiler time.
-MAX_BODY = 128
+#: Blocks of the reduction: its divisors between these, or powers of two where it has none.
+MIN_BLOCK, MAX_BLOCK, MOST_BLOCKS = 16, 512, 6
+#: Multiply-adds that are written out: of one body, and with the copies for tails. More only costs
+#: the compiler time.
+MAX_BODY, MAX_WRITTEN = 128, 192
 #: Sketches for one nest: pairs of axes beyond these are the least promising.
 MAX_PAIRS = 4
 
@@ -168,7 +170,7 @@ def _knobs(plan: ContractionPlan) -> tuple[Knob, ...]:
     if plan.vector_operand().alone_in(plan.vector) is None:
         vectors = [n for n in vectors if width % (n * lanes) == 0]
     depth = stage.extents[plan.reduction()[0]]
-    blocks = () if plan.fused else tuple(b for b in BLOCKS if b < depth)
+    blocks = () if plan.fused else _blocks(depth)
     orders = (0, 1, 2) if plan.others() else (0, 1)
     tiles = -(-height // max(ROWS))
     knobs = [
@@ -191,6 +193,37 @@ def _unrolls(extent: int) -> tuple[int, ...]:
     return divisors if len(divisors) > 1 else (1, 2, 4)
 
 
+def _blocks(depth: int) -> tuple[int, ...]:
+    sizes = range(MIN_BLOCK, min(MAX_BLOCK, depth - 1) + 1, 4)
+    divisors = [b for b in sizes if depth % b == 0]
+    if not divisors:
+        return tuple(b for b in (32, 64, 128, 256, 512) if b < depth)
+    return tuple(divisors[:: max(1, -(-len(divisors) // MOST_BLOCKS))])
+
+
+def _written(plan: ContractionPlan, v: Columns) -> Ints:
+    """Multiply-adds of the body and of its copies for tails. A packed operand has no tail: it is
+    rounded up to whole tiles."""
+    n = f"n{plan.stage.nest}."
+    rows, width = v[n + "rows"], v[n + "vectors"] * plan.lanes
+    forms = {axis: np.zeros_like(rows, dtype=bool) for axis in (plan.vector, plan.row)}
+    for i, operand in enumerate(plan.stage.operands):
+        for axis, rounded in forms.items():
+            if operand.uses(axis):
+                rounded |= v[f"{n}pack{i}"] == BLOCKED
+    group = rows * np.maximum(v[n + "rowblock"], 1)
+    block = np.maximum(v[n + "block"], 1)
+    extents = plan.stage.extents
+    depth, last = extents[plan.reduction()[0]], extents[plan.reduction()[-1]]
+    copies = (
+        (1 + ((extents[plan.row] % group != 0) & ~forms[plan.row]))
+        * (1 + ((extents[plan.vector] % width != 0) & ~forms[plan.vector]))
+        * (1 + (depth % block != 0))
+        * (1 + (last % v[n + "unroll"] != 0))
+    )
+    return rows * v[n + "vectors"] * v[n + "unroll"] * copies
+
+
 def _constraints(plan: ContractionPlan, registers: int) -> tuple[Constraint, ...]:
     n = f"n{plan.stage.nest}."
     packs = [f"{n}pack{i}" for i in range(len(plan.stage.operands))]
@@ -203,6 +236,10 @@ def _constraints(plan: ContractionPlan, registers: int) -> tuple[Constraint, ...
         Constraint(
             f"rows * vectors * unroll <= {MAX_BODY} unrolled operations",
             lambda v: v[n + "rows"] * v[n + "vectors"] * v[n + "unroll"] <= MAX_BODY,
+        ),
+        Constraint(
+            f"at most {MAX_WRITTEN} operations are written out, tails included",
+            lambda v: _written(plan, v) <= MAX_WRITTEN,
         ),
         Constraint(
             "a panel is packed outside of the loop over rows",

@@ -160,28 +160,19 @@ def _pack(plan: ContractionPlan, values: Values, operand: Operand, form: int) ->
     in_vectors = operand.uses(plan.vector)
     axis = plan.vector if in_vectors else plan.row
     width = plan.value(values, "vectors") * plan.lanes if in_vectors else plan.value(values, "rows")
-    dims = list(range(len(operand.indices)))
-    if form == WHOLE:
-        moved = operand.dims_of(axis)[0] if in_vectors else dims[-1]
-        layout = [*(str(d) for d in dims if d != moved), str(moved)]
-    else:
-        moved = operand.dims_of(axis)[0]
-        rest = [str(d) for d in dims if d != moved]
-        layout = [f"{moved}//{width}", *rest, f"{moved}%{width}"] if form == BLOCKED else [
-            *rest, str(moved),
-        ]  # fmt: skip
+    dims = range(len(operand.indices))
+    moved = operand.dims_of(axis)[0] if in_vectors or form != WHOLE else dims[-1]
+    rest = [str(d) for d in dims if d != moved]
+    layout = [*rest, str(moved)]
+    if form == BLOCKED:
+        layout = [f"{moved}//{width}", *rest, f"{moved}%{width}"]
     packed = f"{operand.buffer.name}p"
     loops = tuple(f"{packed}{n}" for n in range(len(layout)))
     place = f"{plan.tiled_loops()[plan.vector]}o" if form == PANEL else ""
     out: Steps = [Pack(operand.buffer.name, packed, place, tuple(layout), loops)]
-    contiguous = moved == dims[-1]
-    if contiguous and in_vectors and form != WHOLE:
+    # Copies that fill in padding stay scalar: the compiler sees to the rows that need none.
+    if in_vectors and form != WHOLE and moved == dims[-1]:
         out += _vectors(plan, loops[-1])
-    elif contiguous and form == WHOLE and operand.buffer.shape[-1] >= plan.lanes:
-        out += [
-            Split(loops[-1], plan.lanes, f"{loops[-1]}o", f"{loops[-1]}v"),
-            Vectorize(f"{loops[-1]}v"),
-        ]
     return out
 
 
