@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, make_url
+from sqlalchemy import Engine, inspect, make_url
 
 from db.engine import make_engine
 from tuner.errors import LogError
 
 _SCRIPTS = Path(__file__).parent / "migrations"
+#: Alembic's own table.
+_VERSIONS = "alembic_version"
 
 
 def migrate(url: str) -> None:
@@ -35,14 +37,20 @@ def migrate(url: str) -> None:
 
 def require_current(engine: Engine) -> None:
     """Raises LogError unless the database has this version's schema."""
+    found = None
     with engine.connect() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-    expected = ScriptDirectory.from_config(_config()).get_current_head()
-    if found != expected:
+        if inspect(connection).has_table(_VERSIONS):
+            found = connection.exec_driver_sql(f"SELECT version_num FROM {_VERSIONS}").scalar()
+    if found != _head():
         raise LogError(
             f"{engine.url}: the schema has revision {found or 'none'}, this version needs "
-            f"{expected}; db.migrate brings an older one up, a newer one needs a newer Tilewright"
+            f"{_head()}; db.migrate brings an older one up, a newer one needs a newer Tilewright"
         )
+
+
+@cache
+def _head() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()
 
 
 def _config() -> Config:

@@ -16,6 +16,7 @@ from db.sql_log import SqlLog
 from server import problems
 from server.gate import Gate
 from server.routes import catalogue, events, health, jobs, schedules, worker
+from server.schemas import ProblemOut
 from server.services.reaper import Reaper
 from server.services.service import Service
 from server.services.waiting import Changes
@@ -59,6 +60,12 @@ def create_app(settings: Settings, clock: Clock = wall_clock) -> FastAPI:
         version="1",
         summary="Auto-tuning schedule search for tensor programs",
         lifespan=lifespan,
+        responses={
+            "4XX": {
+                "description": "the request is refused",
+                "content": {problems.MEDIA_TYPE: {"schema": ProblemOut.model_json_schema()}},
+            }
+        },
         # The documentation pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,

@@ -246,5 +246,14 @@ class RecordPage(BaseModel):
     next: str | None
 
 
+class ProblemOut(BaseModel):
+    """An error, as RFC 9457 has it; server.problems lists the types and what else they tell."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
 class Health(BaseModel):
     status: str

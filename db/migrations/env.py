@@ -11,6 +11,8 @@ context.configure(
     target_metadata=Base.metadata,
     # SQLite cannot alter most things: Alembic then makes the table anew and copies.
     render_as_batch=True,
+    # It can take back the making of a table, whatever Alembic assumes of it.
+    transactional_ddl=True,
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -136,6 +136,10 @@ def test_the_surface_is_described(shared):
     assert document["info"]["title"] == "Tilewright"
     described = {(m.upper(), path) for path, item in document["paths"].items() for m in item}
     assert described == set(ROUTES)
+    for item in document["paths"].values():
+        for operation in item.values():
+            assert operation["description"]
+            assert list(operation["responses"]["4XX"]["content"]) == [PROBLEM]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "example.org"])

@@ -18,7 +18,8 @@ from tuner.record import Outcome
 from tuner.schedule.steps import schedule_from_json
 from tuner.target import target
 
-WORKLOAD = {"op": "matmul", "sizes": {"m": 32, "n": 32, "k": 32}}
+#: Cheap to search, and with more schedules than any job here has trials.
+WORKLOAD = {"op": "softmax", "sizes": {"rows": 24, "cols": 96}}
 
 
 class Machine(threading.Thread):
@@ -112,7 +113,9 @@ def test_a_job_ends_with_a_verified_best_that_can_be_read(server):
     assert best["median_s"] == min(
         r["measurement"]["median_s"] for r in search if r["measurement"]["median_s"]
     )
-    assert best["peak_share"] == pytest.approx(3 * 32 * 32 * 4 / 1e10 / best["median_s"])
+    shown = server.admin.get(f"/v1/workloads/{workload['hash']}").json()
+    least = max(shown["flops"] / 1e11, shown["io_bytes"] / 1e10)
+    assert best["peak_share"] == pytest.approx(least / best["median_s"])
     assert f"generator {GENERATOR}" in server.admin.get(best["source_url"]).text
     stages = server.admin.get(best["program_url"]).json()["stages"]
     assert len(stages) == len(best["steps"]["steps"]) + 1
@@ -122,7 +125,7 @@ def test_a_job_ends_with_a_verified_best_that_can_be_read(server):
 
 
 def test_a_job_of_several_workloads_shares_its_budget(server):
-    small = {"op": "softmax", "sizes": {"rows": 8, "cols": 64}}
+    small = {"op": "matmul", "sizes": {"m": 4, "n": 4, "k": 4}}
     with measuring(server), tuning(server):
         id = server.submit(WORKLOAD, small, budget={"trials": 40, "seconds": 600})["id"]
         job = ended(server, id)
@@ -147,7 +150,7 @@ def test_what_happened_is_told_in_order(server):
 def test_a_tuner_that_is_stopped_leaves_the_job_to_the_next_and_nothing_is_measured_twice(server):
     with measuring(server) as machine:
         with tuning(server):
-            id = server.submit(WORKLOAD, budget={"trials": 60, "seconds": 600})["id"]
+            id = server.submit(WORKLOAD, budget={"trials": 36, "seconds": 600})["id"]
             wait_for(lambda: server.job(id)["trials"]["done"] >= 12)
         assert server.job(id)["state"] == "running"
         before = {r["id"] for r in records(server, id)}
@@ -158,19 +161,19 @@ def test_a_tuner_that_is_stopped_leaves_the_job_to_the_next_and_nothing_is_measu
     assert before <= {r["id"] for r in after}
     assert len(machine.measured) == len(set(machine.measured)) == len(after)
     search = [json.dumps(r["steps"]) for r in after if r["purpose"] == "search"]
-    assert len(search) == len(set(search)) == 60
+    assert len(search) == len(set(search)) == 36
 
 
 def test_a_second_job_measures_nothing_again(server):
     with measuring(server), tuning(server):
         jobs = [
-            ended(server, server.submit(WORKLOAD, budget={"trials": 24, "seconds": 600})["id"])
+            ended(server, server.submit(WORKLOAD, budget={"trials": 16, "seconds": 600})["id"])
             for _ in range(2)
         ]
     steps = [
         json.dumps(r["steps"]) for j in jobs for r in records(server, j["id"], purpose="search")
     ]
-    assert len(steps) == len(set(steps)) == 48
+    assert len(steps) == len(set(steps)) == 32
 
 
 def test_a_job_of_which_every_candidate_fails_ends_with_the_reasons(server):
