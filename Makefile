@@ -19,7 +19,7 @@ check: $(VENV)/installed-test ## style, types, import layers, sizes
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m tools.check_sizes
 
 bench: compiler $(VENV)/installed-run ## measure against the machine's peaks and numpy

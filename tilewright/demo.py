@@ -87,7 +87,7 @@ def _demo(data: Path, console: Console) -> int:
             _report(client, job, console)
     console.print(f"\neverything is stopped; it took {units.clock(time.monotonic() - started)}")
     if missing := [w["name"] for w in job["workloads"] if not w.get("best")]:
-        raise DemoFailed(f"no verified schedule for {', '.join(missing)}: {job['reason']}")
+        raise DemoFailed(f"no verified schedule for {', '.join(missing)}")
     return 0
 
 

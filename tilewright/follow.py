@@ -82,7 +82,7 @@ class JobView:
         left = self.seconds_left()
         if left is None:
             return str(self.job["state"])
-        if self._ended() == self.job["budget"].get("trials"):
+        if round(left) == 0 or self._ended() == self.job["budget"].get("trials"):
             return "play-off"
         return f"{units.clock(left)} left"
 

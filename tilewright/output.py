@@ -50,7 +50,7 @@ def best_line(best: Json) -> str:
 
 def print_job(job: Json) -> None:
     """A job: its state, then a paragraph for each workload."""
-    reason = f" ({job['reason']})" if job["reason"] else ""
+    reason = f" ({_first_line(job['reason'])})" if job["reason"] else ""
     target = f" on {job['target']}" if job["target"] else ""
     lines = [f"job {job['id']}: {job['state']}{reason}{target}"]
     for workload in job["workloads"]:
@@ -63,13 +63,18 @@ def workload_lines(workload: Json) -> list[str]:
     trials, best = workload["trials"], workload["best"]
     counts = f"{trials['done']} trials, {trials['failed']} failed"
     why = units.failures(workload["failures"])
-    none = f"no verified schedule: {workload['reason'] or workload['state']}"
+    none = f"no verified schedule: {_first_line(workload['reason'] or workload['state'])}"
     return [
         units.label(workload),
         f"  {best_line(best) if best else none}",
         f"  {counts}{f': {why}' if why else ''}",
         *([f"  schedule {best['id']}"] if best else []),
     ]
+
+
+def _first_line(text: str) -> str:
+    """A reason may quote a compiler at length; `--json` has all of it."""
+    return text.partition("\n")[0]
 
 
 def print_lines(lines: Iterable[str]) -> None:
