@@ -71,6 +71,14 @@ class _Writer:
                 self.statement(around, indent)
 
 
+def _repeated(rng: random.Random, start: str, lines: list[str]) -> list[str]:
+    """Producer and consumer in one loop, the producer perhaps not in every iteration."""
+    guarded = start.replace("        h[p, q] =", "        if o < 1:\n            h[p, q] =")
+    inner = (rng.choice((start, guarded)) + "\n".join(lines)).replace("y[a, b] =", "y[a, b] +=")
+    first = "    for p0, q0 in grid(9, 9):\n        y[p0, q0] = 1\n    for o in range(2):\n"
+    return [first, *("    " + line for line in inner.split("\n") if line)]
+
+
 def random_program(rng: random.Random) -> Program:
     """A program that the parser accepts."""
     while True:
@@ -112,6 +120,8 @@ def random_program(x: i32[{_SIDE}, {_SIDE}], y: i32[{_SIDE}, {_SIDE}]):
                 f"    for a, b in grid({rows}, {columns}):",
                 f"        y[a, b] = h[{shift}] * 2{more}",
             ]
+            if rng.random() < 0.5:
+                start, *writer.lines = _repeated(rng, start, writer.lines)
         try:
             return parse(head + start + "\n".join(writer.lines) + "\n")
         except ProgramError:

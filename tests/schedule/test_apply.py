@@ -38,10 +38,8 @@ def test_trace_starts_with_the_input_and_ends_with_the_result():
     assert len(programs) == len(schedule) + 1
     assert programs[0] is program
     assert programs[-1] == apply(program, schedule)
-    for position in range(len(schedule)):
-        assert programs[position + 1] == apply(
-            programs[position], schedule[position : position + 1]
-        )
+    for position, step in enumerate(schedule):
+        assert programs[position + 1] == apply(programs[position], (step,))
 
 
 def test_empty_schedule_returns_the_program():

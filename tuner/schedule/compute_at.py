@@ -10,6 +10,7 @@ from tuner.ir.affine import Linear, Ranges, simplify_linear
 from tuner.ir.nodes import Buffer, For, LoopKind, Program, Scope, Stmt, Var
 from tuner.ir.visit import Body, rewrite_body, stores, with_body
 from tuner.schedule.access import accesses, accesses_of, of_buffer, written
+from tuner.schedule.cover import overwritten
 from tuner.schedule.legality import check_untouched
 from tuner.schedule.nest import (
     MAX_LOCAL_BYTES,
@@ -40,10 +41,11 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
 
     Legal where one statement, earlier in a block around `loop`, makes all writes of the buffer and
     no others; it indexes each dimension of the buffer by one loop of its own, so that every element
-    is computed from itself and other buffers only; all other reads are in the body of `loop`, in
-    one box that moves with the loops around only; and nothing from the producer to the end of the
-    statement that contains `loop` writes what the producer reads. Where the box reaches out of the
-    old buffer, the producer is guarded only as far as one of its accesses would leave its buffer.
+    is computed from itself and other buffers only, and first gives each a new value; all other
+    reads are in the body of `loop`, in one box that moves with the loops around only; and nothing
+    from the producer to the end of the statement that contains `loop` writes what the producer
+    reads. Where the box reaches out of the old buffer, the producer is guarded only as far as one
+    of its accesses would leave its buffer.
     """
     place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
     if place.loop.kind == LoopKind.VECTORIZED:
@@ -52,11 +54,12 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
         raise ScheduleError(f"{step.buffer!r} is a parameter: only intermediate buffers can move")
     producer, later = _producer(program, place, step)
     body = place.loop.body
-    _check_alone(program, producer, later, body, step)
+    _check_alone(program, place, producer, later, step)
     inner = extents(body)
     ranges = {**place.ranges(), **inner}
     region = touched(of_buffer(accesses(body), step.buffer), inner, ranges)
     spatial = _spatial(producer, region, step, ranges)
+    _check_overwrites(buffer, place, producer)
     staged = _shrunk(buffer, region, step)
     moved = _restricted(producer, spatial, region, buffer, ranges)
     ranges = {**ranges, **extents(moved)}
@@ -85,7 +88,7 @@ def _producer(program: Program, place: Place, step: ComputeAt) -> tuple[Stmt, Bo
 
 
 def _check_alone(
-    program: Program, producer: Stmt, later: Body, body: Body, step: ComputeAt
+    program: Program, place: Place, producer: Stmt, later: Body, step: ComputeAt
 ) -> None:
     """Raises ScheduleError unless the producer may run inside the loop instead."""
     made = accesses_of(producer)
@@ -94,7 +97,7 @@ def _check_alone(
         raise ScheduleError(
             f"the nest that writes {step.buffer!r} also writes {', '.join(sorted(others))}"
         )
-    used = of_buffer(accesses(body), step.buffer)
+    used = of_buffer(accesses(place.loop.body), step.buffer)
     check_untouched((step.buffer,), used, f"in {step.loop!r}, where it would be computed")
     if not used:
         raise ScheduleError(f"the body of {step.loop!r} does not read {step.buffer!r}")
@@ -105,6 +108,17 @@ def _check_alone(
         )
     inputs = {a.buffer for a in made} - {step.buffer}
     check_untouched(inputs, accesses(later), f"after {step.buffer!r} is computed from it")
+
+
+def _check_overwrites(buffer: Buffer, place: Place, producer: Stmt) -> None:
+    """Raises ScheduleError where an element may keep its value from an earlier run of the nest."""
+    found, own = of_buffer(accesses_of(producer), buffer.name), extents((producer,))
+    ranges = {**place.ranges(), **own}
+    if not overwritten(found, touched(found, own, ranges), buffer, ranges):
+        raise ScheduleError(
+            f"the nest that writes {buffer.name!r} does not give every element that it touches a "
+            f"new value first: its elements may outlive one run of it"
+        )
 
 
 def _spatial(producer: Stmt, region: Region, step: ComputeAt, ranges: Ranges) -> dict[str, int]:
