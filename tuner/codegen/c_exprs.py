@@ -40,6 +40,20 @@ _INDEX_SIGNS = {
 }  # fmt: skip
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _Text = tuple[str, int]
+#: a buffer and the part of a subscript that loops move; None for a constant subscript
+Place = tuple[str, Expr | None]
+
+
+def split_offset(index: Expr) -> tuple[Expr | None, int]:
+    """A subscript in normal form as what loops move and what is constant."""
+    match index:
+        case Const(value=value):
+            return None, int(value)
+        case Call("add", (rest, Const(value=value))):
+            return rest, int(value)
+        case Call("sub", (rest, Const(value=value))):
+            return rest, -int(value)
+    return index, 0
 
 
 @dataclass(slots=True)
@@ -55,6 +69,8 @@ class ExprPrinter:
     names: Mapping[str, str]
     #: buffers that the kernel does not write
     readonly: frozenset[str]
+    #: pointers into buffers, by what moves in the subscripts that they serve
+    pointers: dict[Place, str] = field(default_factory=dict)
     #: extents of the loops around the place that is being printed
     ranges: dict[str, int] = field(default_factory=dict)
     #: vector types named in the kernel's body
@@ -75,8 +91,12 @@ class ExprPrinter:
 
     def element(self, buffer: str, index: Expr) -> str:
         """One element as an lvalue."""
-        name = self.names[buffer]
-        return name if self.registers.get(buffer) == 1 else f"{name}[{self.text(index)}]"
+        if self.registers.get(buffer) == 1:
+            return self.names[buffer]
+        moving, offset = split_offset(index)
+        if pointer := self.pointers.get((buffer, moving)):
+            return f"{pointer}[{offset}]"
+        return f"{self.names[buffer]}[{self.text(index)}]"
 
     def vector_at(self, buffer: str, index: Ramp) -> str:
         """`index.lanes` consecutive elements as an lvalue: a variable, or memory."""
@@ -87,7 +107,7 @@ class ExprPrinter:
         kind = vector_type(dtype, index.lanes)
         self.types.add(f"{kind}u")
         const = "const " if buffer in self.readonly else ""
-        return f"*({const}{kind}u *)&{self.names[buffer]}[{self.text(index.base)}]"
+        return f"*({const}{kind}u *)&{self.element(buffer, index.base)}"
 
     def call(self, op: str, dtype: DType, width: int, args: tuple[Expr, ...]) -> _Text:
         """A helper function of operands converted to `dtype`."""

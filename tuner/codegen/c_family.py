@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
-from tuner.codegen.c_exprs import PRIMARY, ExprPrinter
+from tuner.codegen.c_exprs import PRIMARY, ExprPrinter, Place, split_offset
 from tuner.codegen.emitter import Emitter
 from tuner.dtypes import DType
 from tuner.errors import CodegenError
 from tuner.ir.nodes import Broadcast, Buffer, Cast, Expr, For, If, LoopKind, Ramp, Stmt, Store
 from tuner.ir.visit import Body
 from tuner.lower.dataflow import Touched
-from tuner.lower.exprs import lane, lanes
+from tuner.lower.exprs import index_only, lane, lanes, loads_in
+from tuner.lower.names import Names
 
 #: the variable that holds a vector on its way to scattered elements
 LANES = "lane_values"
@@ -24,6 +26,7 @@ class BodyPrinter:
 
     def __init__(self, exprs: ExprPrinter, out: Emitter) -> None:
         self.exprs, self.out, self.touched = exprs, out, Touched()
+        self.names = Names(exprs.names.values())
 
     def body(self, body: Body, local: list[Buffer]) -> None:
         """`body` with the declarations of those of `local` that no single loop in it holds."""
@@ -39,8 +42,35 @@ class BodyPrinter:
         started = {b.name: self._start(body, touched, b) for b in here}
         self.declarations(b for b in here if started[b.name] is None)
         starts = {at for at in started.values() if at is not None}
+        outer = self.exprs.pointers
+        self.exprs.pointers = {**outer, **self._pointers(body)}
         for i, stmt in enumerate(body):
             self.stmt(stmt, inside.get(i, []), declare=i in starts)
+        self.exprs.pointers = outer
+
+    def _pointers(self, body: Body) -> dict[Place, str]:
+        """Declares a pointer for each place that the stores of `body` come back to: what moves is
+        added once, and the accesses differ by constants."""
+        counts: Counter[Place] = Counter()
+        for stmt in body:
+            if isinstance(stmt, Store):
+                accesses = [(load.buffer, load.indices[0]) for load in loads_in(stmt.value)]
+                for buffer, index in [*accesses, (stmt.buffer, stmt.indices[0])]:
+                    base = index.base if isinstance(index, Ramp) else index
+                    counts[buffer, split_offset(base)[0]] += 1
+        out: dict[Place, str] = {}
+        for place, count in counts.items():
+            buffer, moving = place
+            if count < 2 or moving is None or place in self.exprs.pointers:
+                continue
+            if not index_only(moving):
+                continue
+            const = "const " if buffer in self.exprs.readonly else ""
+            kind = self.exprs.dialect.type(self.exprs.buffers[buffer].dtype)
+            out[place] = self.names.fresh(f"{self.exprs.names[buffer]}_at")
+            whole = f"&{self.exprs.names[buffer]}[{self.exprs.text(moving)}]"
+            self.out.line(f"{const}{kind} *{out[place]} = {whole};")
+        return out
 
     def _start(self, body: Body, touched: list[frozenset[str]], buffer: Buffer) -> int | None:
         """Where in `body` the variable `buffer` is assigned first, as a whole; None if its first
