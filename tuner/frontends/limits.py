@@ -10,6 +10,7 @@ import io
 import keyword
 import re
 import tokenize
+from collections.abc import Iterator
 
 from tuner.errors import LimitRefused, SyntaxRefused
 
@@ -108,9 +109,9 @@ def _is_odd_string(token: tokenize.TokenInfo) -> bool:
     return tokenize.tok_name[token.type].startswith("FSTRING")
 
 
-def _tokens(text: str) -> list[tokenize.TokenInfo]:
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
     try:
-        return list(tokenize.generate_tokens(io.StringIO(text).readline))
+        yield from tokenize.generate_tokens(io.StringIO(text).readline)
     except SyntaxError as error:
         raise SyntaxRefused(
             f"not Python: {error.msg}", error.lineno or 1, error.offset or 1

@@ -14,6 +14,7 @@ from tuner.ir.affine import (
     Linear,
     Ranges,
     as_nonnegative,
+    bounds,
     is_index_comparison,
     linear,
     simplify_linear,
@@ -27,6 +28,8 @@ EMPTY: Interval = (0, -1)
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 #: Facts combined in one proof; more would only cost time.
 _MAX_COMBINED = 4
+#: Divisions inside of one another, or led to by facts, that facts are used on.
+_MAX_DEPTH = 8
 
 
 def bounds_under(expr: Expr, ranges: Ranges, guards: Sequence[Expr] = ()) -> Interval:
@@ -63,18 +66,37 @@ class Prover:
     """Ranges of expressions under one set of guards; remembers what it has found."""
 
     def __init__(self, ranges: Ranges, guards: Sequence[Expr] = ()) -> None:
-        self._ranges = ranges
-        self._facts = [simplify_linear(f, ranges) for guard in guards for f in facts_of(guard)]
-        self._intervals = {name: (0, extent - 1) for name, extent in ranges.items()}
+        self.ranges, self.guards = ranges, tuple(guards)
+        self._facts: list[Linear] = []
+        self._intervals: dict[str, Interval] = {}
         self._atoms: dict[Expr, Interval] = {}
-        self._reachable = self._narrow() and self._narrow()
-        self._atoms.clear()
+        self._depth = 0
+        #: None until something is asked
+        self._reachable: bool | None = None
+
+    def under(self, guard: Expr) -> Prover:
+        """The prover for where `guard` holds as well."""
+        return Prover(self.ranges, (*self.guards, guard))
 
     def bounds(self, expr: Expr) -> Interval:
         """As `bounds_under`."""
+        if self._reachable is None:
+            self._reachable = self._prepare()
         if not self._reachable:
             return EMPTY
-        return self._refined(simplify_linear(linear(expr), self._ranges))
+        return self._refined(simplify_linear(linear(expr), self.ranges))
+
+    def _prepare(self) -> bool:
+        """Collect the facts; False if they contradict each other."""
+        self._intervals = {name: (0, extent - 1) for name, extent in self.ranges.items()}
+        facts = [fact for guard in self.guards for fact in facts_of(guard)]
+        self._facts = [simplify_linear(fact, self.ranges) for fact in facts]
+        if not facts:
+            return True
+        reachable = self._narrow() and self._narrow()
+        # What was found on the way rests on wider intervals than are known now.
+        self._atoms.clear()
+        return reachable
 
     def _narrow(self) -> bool:
         """Each variable's interval after every fact; False if no value is left."""
@@ -125,7 +147,12 @@ class Prover:
         if isinstance(atom, Var):
             return self._intervals[atom.name]
         if atom not in self._atoms:
-            self._atoms[atom] = self._compound(atom)
+            # Facts may lead from an atom back to itself: there its plain interval is taken.
+            self._atoms[atom] = bounds(atom, self.ranges)
+            if self._depth < _MAX_DEPTH:
+                self._depth += 1
+                self._atoms[atom] = self._compound(atom)
+                self._depth -= 1
         return self._atoms[atom]
 
     def _compound(self, atom: Expr) -> Interval:

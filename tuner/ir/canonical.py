@@ -17,8 +17,8 @@ from tuner.ir.affine import (
     simplify_cond,
     simplify_index,
 )
-from tuner.ir.nodes import Call, Const, Expr, For, If, Load, Program, Select, Stmt, Store
-from tuner.ir.show import show, show_expr
+from tuner.ir.nodes import TRUE, Call, Const, Expr, For, If, Load, Program, Select, Stmt, Store
+from tuner.ir.show import is_strong, show, show_expr
 from tuner.ir.visit import (
     Body,
     loops,
@@ -69,8 +69,10 @@ def _simplify(expr: Expr, ranges: Ranges) -> Expr:
             return Load(expr.buffer, indices, expr.dtype)
         case Select():
             cond = simplify_cond(expr.cond, ranges)
-            if isinstance(cond, Const):
-                return expr.then if cond.value else expr.other
+            taken = expr.then if cond == TRUE else expr.other
+            # A literal that took the other side's type stays: alone it might be read as another.
+            if isinstance(cond, Const) and is_strong(taken):
+                return taken
             return Select(cond, expr.then, expr.other)
     return expr
 

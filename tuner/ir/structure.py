@@ -61,7 +61,7 @@ class _Structure:
                     self.body(stmt.body, visible | {stmt.var})
                 case If():
                     self._expr(stmt.cond, visible)
-                    _expect(stmt.cond.dtype == BOOL, f"{show_expr(stmt.cond)} is no condition")
+                    _expect(stmt.cond.dtype == BOOL, "the test of an if is no condition")
                     self.body(stmt.body, visible)
                 case Store():
                     self._store(stmt, visible)
@@ -77,28 +77,29 @@ class _Structure:
         _expect(stmt.reduce is None or stmt.reduce in REDUCERS, f"no reducer {stmt.reduce!r}")
 
     def _access(self, name: str, indices: tuple[Expr, ...], visible: frozenset[str]) -> Buffer:
-        text = show_access(name, indices)
-        _expect(name in self._buffers, f"{text}: buffer {name!r} is not declared")
-        buffer = self._buffers[name]
-        _expect(len(indices) == len(buffer.shape), f"{text}: rank is {len(buffer.shape)}")
+        buffer = self._buffers.get(name)
+        if buffer is None or len(indices) != len(buffer.shape):
+            found = "is not declared" if buffer is None else f"has rank {len(buffer.shape)}"
+            raise StageError(f"{show_access(name, indices)}: buffer {name!r} {found}")
         for index in indices:
             self._expr(index, visible)
-            _expect(index.dtype == INDEX, f"{text}: a subscript is {index.dtype}, not i64")
+            if index.dtype != INDEX:
+                raise StageError(f"{show_access(name, indices)}: a subscript is {index.dtype}")
         return buffer
 
     def _expr(self, expr: Expr, visible: frozenset[str]) -> None:
         match expr:
             case Load():
                 buffer = self._access(expr.buffer, expr.indices, visible)
-                _expect(expr.dtype == buffer.dtype, f"{show_expr(expr)} is not {expr.dtype}")
+                if expr.dtype != buffer.dtype:
+                    raise StageError(f"{show_expr(expr)} is {buffer.dtype}, not {expr.dtype}")
                 return
-            case Var(name):
-                _expect(name in visible, f"no loop {name!r} around its use")
-            case Const():
-                _expect(_fits(expr), f"{expr.value!r} is no {expr.dtype}")
+            case Var(name) if name not in visible:
+                raise StageError(f"no loop {name!r} around its use")
         for child in expr_children(expr):
             self._expr(child, visible)
-        _expect(_typed(expr), f"operand types do not fit: {show_expr(expr)}")
+        if not _typed(expr):
+            raise StageError(f"operand types do not fit: {show_expr(expr)}")
 
 
 def _fits(expr: Const) -> bool:
@@ -109,7 +110,9 @@ def _fits(expr: Const) -> bool:
 
 def _typed(expr: Expr) -> bool:
     match expr:
-        case Const() | Var() | Cast():
+        case Const():
+            return _fits(expr)
+        case Var() | Cast():
             return True
         case Select(cond, then, other):
             return cond.dtype == BOOL and then.dtype == other.dtype

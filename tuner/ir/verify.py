@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tuner.dtypes import INDEX
+from tuner.dtypes import BOOL, INDEX
 from tuner.errors import BoundsRefused, LimitRefused, SyntaxRefused
 from tuner.ir.affine import Ranges
 from tuner.ir.bounds import EMPTY, Prover, bounds_under
 from tuner.ir.nodes import (
-    TRUE,
     Buffer,
     Call,
     Cast,
@@ -41,7 +40,6 @@ __all__ = ["MAX_INDEX", "Places", "bounds_under", "verify"]
 
 #: id of a node -> line and column in the text it was read from
 Places = Mapping[int, tuple[int, int]]
-Guards = tuple[Expr, ...]
 
 #: No sum or product in index arithmetic may reach this size, so that it can be regrouped freely.
 MAX_INDEX = 1 << 48
@@ -51,7 +49,7 @@ def verify(program: Program, places: Places | None = None) -> None:
     """Raises where `program` is not legal; `places` puts the user's errors at line and column."""
     check_structure(program)
     checker = _Checker({b.name: b for b in program.buffers()}, places or {})
-    checker.body(program.body, {}, ())
+    checker.body(program.body, Prover({}))
     _check_start_values(program, checker)
 
 
@@ -62,27 +60,28 @@ class _Checker:
     def place(self, node: Node) -> tuple[int, int]:
         return self._places.get(id(node), (0, 0))
 
-    def body(self, body: Body, ranges: dict[str, int], guards: Guards) -> None:
+    def body(self, body: Body, scope: Prover) -> None:
         for stmt in body:
             match stmt:
                 case For():
-                    self.body(stmt.body, {**ranges, stmt.var: stmt.extent}, guards)
+                    inner = {**scope.ranges, stmt.var: stmt.extent}
+                    self.body(stmt.body, Prover(inner, scope.guards))
                 case If():
-                    self._guard(stmt.cond, ranges)
-                    self.body(stmt.body, ranges, (*guards, stmt.cond))
+                    self._guard(stmt.cond, scope)
+                    self.body(stmt.body, scope.under(stmt.cond))
                 case Store():
-                    self._store(stmt, ranges, guards)
+                    self._store(stmt, scope)
 
-    def _guard(self, cond: Expr, ranges: Ranges) -> None:
+    def _guard(self, cond: Expr, scope: Prover) -> None:
         for node in walk_exprs(cond):
             if isinstance(node, Load):
                 raise SyntaxRefused(
                     f"the test {show_expr(cond)} reads data; an if tests loop variables only: "
                     "use a conditional expression, y[i] = a if test else b", *self.place(node),
                 )  # fmt: skip
-        self._value(cond, ranges, ())
+        self._value(cond, scope)
 
-    def _store(self, stmt: Store, ranges: Ranges, guards: Guards) -> None:
+    def _store(self, stmt: Store, scope: Prover) -> None:
         for index in stmt.indices:
             for node in walk_exprs(index):
                 if isinstance(node, Load):
@@ -90,34 +89,33 @@ class _Checker:
                         f"{show_access(stmt.buffer, stmt.indices)}: the place of a store cannot "
                         "depend on data; only reads may be indirect", *self.place(node),
                     )  # fmt: skip
-        self._access(stmt, ranges, guards)
-        self._value(stmt.value, ranges, guards)
+        self._access(stmt, scope)
+        self._value(stmt.value, scope)
 
-    def _value(self, expr: Expr, ranges: Ranges, guards: Guards) -> None:
+    def _value(self, expr: Expr, scope: Prover) -> None:
         """Every access below `expr`. The sides of a conditional are guarded by its test; the
         operands of `and` are not guarded by one another, for both may be evaluated."""
         match expr:
             case Select(cond, then, other):
-                self._value(cond, ranges, guards)
-                self._value(then, ranges, (*guards, cond))
-                self._value(other, ranges, (*guards, Call("not", (cond,), TRUE.dtype)))
+                self._value(cond, scope)
+                self._value(then, scope.under(cond))
+                self._value(other, scope.under(Call("not", (cond,), BOOL)))
                 return
             case Load():
-                self._access(expr, ranges, guards)
+                self._access(expr, scope)
                 return
             case Call():
                 self._division(expr)
-        self._arithmetic(expr, ranges)
+        self._arithmetic(expr, scope.ranges)
         for child in expr_children(expr):
-            self._value(child, ranges, guards)
+            self._value(child, scope)
 
-    def _access(self, access: Load | Store, ranges: Ranges, guards: Guards) -> None:
+    def _access(self, access: Load | Store, scope: Prover) -> None:
         buffer = self.buffers[access.buffer]
-        prover = Prover(ranges, guards)
         for number, (index, extent) in enumerate(zip(access.indices, buffer.shape, strict=True)):
             self._affine(index, access)
-            self._value(index, ranges, guards)
-            low, high = prover.bounds(index)
+            self._value(index, scope)
+            low, high = scope.bounds(index)
             if (low, high) != EMPTY and (low < 0 or high >= extent):
                 raise BoundsRefused(
                     _outside(access, number, (low, high), buffer), *self.place(access)
