@@ -66,6 +66,8 @@ STATEMENTS = [
     ("for j in range(2): pass", SyntaxRefused, 9, "an empty loop"),
     ("if i < 2: pass", SyntaxRefused, 9, "an empty if"),
     ("if x[i] > 0.0: y[i] = 0.0", SyntaxRefused, 12, "reads data"),
+    ("if f32(i) < 2.5: y[i] = 0.0", SyntaxRefused, 12, "is not on integers alone"),
+    ("for j in range(1073741825): y[i] = 0.0", LimitRefused, 24, "the limit is 1073741824"),
     ("if i: y[i] = 0.0", SyntaxRefused, 12, "a condition of type i64"),
     ("y[i] = 1.0 if x[i] else 0.0", SyntaxRefused, 23, "a condition of type f32"),
     # types
@@ -117,6 +119,19 @@ STATEMENTS = [
     ("y[i] = x[9223372036854775807]", BoundsRefused, 16, "runs from 9223372036854775807"),
     ("y[i] = x[i * 281474976710656 // 281474976710656]", LimitRefused, 18, "below 2**48"),
     ("y[i] = x[i] if i * 281474976710656 < 7 else x[i]", LimitRefused, 24, "below 2**48"),
+    (  # wraps around: proves nothing, however contradictory it looks
+        "y[i] = x[i + 9] if i64(f32(i + 1) * 1e30) + 1 <= 0 and i64(f32(i + 1) * 1e30) >= 9 "
+        "else 0.0",
+        BoundsRefused,
+        16,
+        "runs from 9 to 13",
+    ),
+    (
+        "y[i] = x[i + 9] if i64(ids[i]) + 1 <= 0 and i64(ids[i]) >= 9 else 0.0",
+        BoundsRefused,
+        16,
+        "runs from 9 to 13",
+    ),
     # start values
     ("y[i] += x[i]", SyntaxRefused, 9, "has no start value; store one before it: y[i] = 0.0"),
     ("y[i] *= x[i]", SyntaxRefused, 9, "y[i] = 1.0"),

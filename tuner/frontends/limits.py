@@ -26,6 +26,8 @@ MAX_STATEMENTS = 1024
 MAX_LOOPS = 256
 MAX_BUFFERS = 64
 MAX_RANK = 8
+#: of a loop, or of one dimension of a buffer
+MAX_EXTENT = 1 << 30
 #: expression nodes of a whole program
 MAX_NODES = 20_000
 MAX_NAME_LENGTH = 64

@@ -11,6 +11,7 @@ import numpy as np
 
 from tuner.dtypes import BF16, DType
 from tuner.errors import LimitRefused, SyntaxRefused
+from tuner.frontends.limits import MAX_EXTENT
 
 Number = int | float
 _FOLDS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
@@ -100,9 +101,11 @@ def _round(value: float, dtype: DType) -> np.floating:
 
 
 def extent(node: ast.expr, what: str) -> int:
-    """A literal positive integer. Raises SyntaxRefused naming `what`."""
+    """A literal positive integer. Raises SyntaxRefused or LimitRefused naming `what`."""
     value = fold(node)
     if isinstance(value, int) and value >= 1:
+        if value > MAX_EXTENT:
+            raise LimitRefused(f"{what} is {value}; the limit is {MAX_EXTENT}", *place(node))
         return value
     found = f"found {value}" if value is not None else f"found {ast.unparse(node)}"
     raise SyntaxRefused(

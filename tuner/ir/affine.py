@@ -211,13 +211,19 @@ def simplify_cond(cond: Expr, ranges: Ranges) -> Expr:
 
 
 def is_index_comparison(expr: Expr) -> bool:
-    """Whether `expr` compares two expressions in loop variables only: those stay far from 64 bits,
-    where data in an i64 buffer may wrap around and so obeys no linear arithmetic."""
+    """Whether `expr` compares two expressions made of loop variables and integer literals only.
+
+    Those stay far from 64 bits (tuner.ir.verify), where data, and what was converted from it, may
+    wrap around and so obeys no linear arithmetic: no proof may rest on a test of it.
+    """
     return (
         isinstance(expr, Call)
         and len(expr.args) == 2
-        and all(a.dtype == INDEX for a in expr.args)
-        and not any(isinstance(e, Load) for e in walk_exprs(expr))
+        and all(
+            isinstance(e, Var) or (isinstance(e, Const | Call) and e.dtype == INDEX)
+            for arg in expr.args
+            for e in walk_exprs(arg)
+        )
     )
 
 

@@ -74,9 +74,11 @@ class _Checker:
 
     def _guard(self, cond: Expr, scope: Prover) -> None:
         for node in walk_exprs(cond):
-            if isinstance(node, Load):
+            known = isinstance(node, Var | Const | Call) and node.dtype in (INDEX, BOOL)
+            if not known:
+                does = "reads data" if isinstance(node, Load) else "is not on integers alone"
                 raise SyntaxRefused(
-                    f"the test {show_expr(cond)} reads data; an if tests loop variables only: "
+                    f"the test {show_expr(cond)} {does}; an if tests loop variables only: "
                     "use a conditional expression, y[i] = a if test else b", *self.place(node),
                 )  # fmt: skip
         self._value(cond, scope)
