@@ -11,7 +11,9 @@ _BEST = targets_here()[0]
 _LANES = 1 << 20
 
 
-def _apply(expression: str, *args: np.ndarray, vector: bool = True, dtype: str = "f32") -> np.ndarray:
+def _apply(
+    expression: str, *args: np.ndarray, vector: bool = True, dtype: str = "f32"
+) -> np.ndarray:
     names = "abc"[: len(args)]
     size = args[0].size
     params = ", ".join(f"{n}: {dtype}[{size}]" for n in names)

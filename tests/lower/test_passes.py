@@ -43,7 +43,9 @@ def test_each_pass_is_legal_and_keeps_the_meaning(text: str, machine: str) -> No
 
 
 def test_the_verifier_refuses_what_a_stage_must_not_hold() -> None:
-    program = parse("def f(x: f32[8], y: f32[8]):\n    for i in vectorized(8):\n        y[i] = x[i]\n")
+    program = parse(
+        "def f(x: f32[8], y: f32[8]):\n    for i in vectorized(8):\n        y[i] = x[i]\n"
+    )
     verify_stage(program, ())
     with pytest.raises(StageError, match="still vectorized"):
         verify_stage(program, ("vectorize",))

@@ -145,7 +145,11 @@ def _identifiers(program: Program) -> dict[str, str]:
     out: dict[str, str] = {}
     for name in names:
         spelled = name
-        while spelled in _KEYWORDS or spelled.startswith("_") or (spelled != name and spelled in taken):
+        while (
+            spelled in _KEYWORDS
+            or spelled.startswith("_")
+            or (spelled != name and spelled in taken)
+        ):
             spelled = f"v_{spelled}"
         taken.add(spelled)
         out[name] = spelled

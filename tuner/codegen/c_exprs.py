@@ -10,7 +10,7 @@ from tuner.codegen.helpers import Helper, Helpers, vector_type
 from tuner.codegen.literals import literal
 from tuner.dtypes import INDEX, DType, promote
 from tuner.errors import CodegenError
-from tuner.ir.affine import bounds
+from tuner.ir.affine import bounds, simplify_cond
 from tuner.ir.nodes import (
     Broadcast,
     Buffer,
@@ -158,8 +158,17 @@ class ExprPrinter:
 
     def _by_lanes(self, expr: Expr) -> _Text:
         """A vector put together from its lanes."""
-        parts = (self.text(lane(expr, i)) for i in range(lanes(expr)))
+        parts = (self.text(self._decided(lane(expr, i))) for i in range(lanes(expr)))
         return f"({self.type(expr.dtype, lanes(expr))}){{{', '.join(parts)}}}", PRIMARY
+
+    def _decided(self, expr: Expr) -> Expr:
+        """The side of a selection that is taken, where the loops' extents tell."""
+        if isinstance(expr, Select):
+            cond = simplify_cond(expr.cond, self.ranges)
+            if isinstance(cond, Const):
+                return expr.then if cond.value else expr.other
+            return Select(cond, expr.then, expr.other)
+        return expr
 
     def _broadcast(self, expr: Broadcast) -> _Text:
         """x - 0 is x for every x, so compilers drop the subtraction."""

@@ -1,15 +1,15 @@
 """Loops are cut where a guard below them changes its value.
 
-    for i0 in range(10):                       for i0 in range(9):
-        for i1 in range(14):                       for i1 in range(14):
-            if i0 * 14 + i1 < 127:      ->             y[i0 * 14 + i1] = 0.0
-                y[i0 * 14 + i1] = 0.0          for i1_1 in range(1):
-                                                   y[126 + i1_1] = 0.0
+for i0 in range(10):                       for i0 in range(9):
+    for i1 in range(14):                       for i1 in range(14):
+        if i0 * 14 + i1 < 127:      ->             y[i0 * 14 + i1] = 0.0
+            y[i0 * 14 + i1] = 0.0          for i1_1 in range(1):
+                                               y[126 + i1_1] = 0.0
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tuner.dtypes import INDEX
@@ -22,13 +22,28 @@ from tuner.ir.affine import (
     linear_bounds,
     simplify_cond,
 )
-from tuner.ir.nodes import TRUE, Call, Const, Expr, For, If, LoopKind, Program, Stmt, Store, Var
-from tuner.ir.visit import Body, is_const, same_or_new, substitute, with_body
+from tuner.ir.nodes import (
+    TRUE,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    LoopKind,
+    Program,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
+from tuner.ir.visit import Body, is_const, same_or_new, substitute, walk_exprs, with_body
 from tuner.lower.names import Names, copy_body, names_of
 from tuner.target import Target
 
 #: stores, unrolled loops written out, up to which a loop is copied for its parts
 MAX_STORES = 8192
+#: likewise, to rid a serial loop of guarded reads
+MAX_SELECTION_STORES = 256
 
 
 def partition_tails(program: Program, target: Target) -> Program:
@@ -63,8 +78,11 @@ def _in_guard(stmt: If, ranges: Ranges, names: Names) -> Body:
 
 
 def _in_loop(loop: For, ranges: Ranges, names: Names) -> Body:
-    cuts = sorted({c for c in _cuts(loop) if 0 < c < loop.extent})
-    if not cuts or _weight(loop.body) * (len(cuts) + 1) > MAX_STORES:
+    hard = _cuts(loop, _guards(loop.body, {}))
+    soft = _cuts(loop, _selections(loop.body, {})) if loop.kind is LoopKind.SERIAL else set()
+    cuts = _affordable(loop, hard | soft, MAX_SELECTION_STORES if soft else MAX_STORES)
+    cuts = cuts or _affordable(loop, hard, MAX_STORES)
+    if not cuts:
         body = _in_body(loop.body, {**ranges, loop.var: loop.extent}, names)
         return (with_body(loop, body),) if body else ()
     out: list[Stmt] = []
@@ -84,10 +102,19 @@ def _part(loop: For, start: int, stop: int, names: Names) -> For:
     return For(var, stop - start, loop.kind, substitute(body, {loop.var: value}))
 
 
-def _cuts(loop: For) -> Iterator[int]:
-    """First iterations at which a guard below `loop` becomes or ceases to be always true, or
-    possible. The guard may depend on `loop` and on loops inside it."""
-    for cond, inner in _guards(loop.body, {}):
+def _affordable(loop: For, cuts: set[int], limit: int) -> list[int]:
+    """The cuts in order; none if the copies would hold more than `limit` stores."""
+    return sorted(cuts) if _weight(loop.body) * (len(cuts) + 1) <= limit else []
+
+
+def _cuts(loop: For, conditions: Iterable[tuple[Expr, Ranges]]) -> set[int]:
+    """Iterations inside `loop` at which one of the conditions becomes or ceases to be always true,
+    or possible. A condition may depend on `loop` and on loops inside it."""
+    return {c for c in _changes(loop, conditions) if 0 < c < loop.extent}
+
+
+def _changes(loop: For, conditions: Iterable[tuple[Expr, Ranges]]) -> Iterator[int]:
+    for cond, inner in conditions:
         form = as_nonnegative(cond)
         factor = form.coefficient(loop.var) if form else 0
         if form is None or factor == 0:
@@ -109,6 +136,21 @@ def _guards(body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
                 for cond in conjuncts(stmt.cond):
                     yield cond, inner
                 yield from _guards(stmt.body, inner)
+
+
+def _selections(body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
+    """Every part of the condition of a guarded read below `body`; serial loops are cut for them,
+    tiles are not."""
+    for stmt in body:
+        match stmt:
+            case For():
+                yield from _selections(stmt.body, {**inner, stmt.var: stmt.extent})
+            case If():
+                yield from _selections(stmt.body, inner)
+            case Store():
+                for node in walk_exprs(stmt.value):
+                    if isinstance(node, Select):
+                        yield from ((cond, inner) for cond in conjuncts(node.cond))
 
 
 def _weight(body: Body) -> int:

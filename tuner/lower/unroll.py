@@ -1,7 +1,7 @@
 """Unrolled loops are written out; loops of one iteration disappear.
 
-    for r in unrolled(2):                       acc[0] += x[i * 8]
-        acc[r] += x[i * 8 + r * 4]       ->     acc[1] += x[i * 8 + 4]
+for r in unrolled(2):                       acc[0] += x[i * 8]
+    acc[r] += x[i * 8 + r * 4]       ->     acc[1] += x[i * 8 + 4]
 """
 
 from __future__ import annotations

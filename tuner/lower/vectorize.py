@@ -86,9 +86,11 @@ def _joined(body: list[Stmt]) -> Body:
     out: list[Stmt] = []
     for stmt in body:
         match out[-1:], stmt:
-            case [Store(a, i, Reduce(op, x), r)], Store(b, j, Reduce(_, y), s) if (
-                (a, i, r) == (b, j, s) and lanes_of(x) == lanes_of(y)
-            ):
+            case [Store(a, i, Reduce(op, x), r)], Store(b, j, Reduce(_, y), s) if (a, i, r) == (
+                b,
+                j,
+                s,
+            ) and lanes_of(x) == lanes_of(y):
                 out[-1] = Store(a, i, Reduce(op, Call(op, (x, y), x.dtype)), r)
             case _:
                 out.append(stmt)
