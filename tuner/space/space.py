@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,12 +95,13 @@ class Sketch:
 
 def _legal(part: Part) -> Ints:
     """Raises EmptySpaceError naming the constraint that left nothing."""
-    choice = grid(part.knobs)
-    if len(choice) > MAX_PART_POINTS:
+    count = math.prod(len(k.values) for k in part.knobs)
+    if count > MAX_PART_POINTS:
         raise EmptySpaceError(
-            f"{part.name}: {len(choice)} combinations of knobs, at most {MAX_PART_POINTS} are "
+            f"{part.name}: {count} combinations of knobs, at most {MAX_PART_POINTS} are "
             "held; give its knobs fewer values"
         )
+    choice = grid(part.knobs)
     for constraint in part.constraints:
         ok = constraint.holds(columns(part.knobs, choice))
         if not ok.any():
