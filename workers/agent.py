@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,9 +75,10 @@ def run(url: str, token: str, name: str, options: Options | None = None) -> int:
     options = options or Options()
     compiler = find_compiler()
     machine = look(compiler)
-    agent = Agent(Client(url, token), compiler, machine, name, options)
-    with _signals(agent.drain), _on_cores(agent.free):
-        agent.work()
+    with closing(Client(url, token)) as client:
+        agent = Agent(client, compiler, machine, name, options)
+        with _signals(agent.drain), _on_cores(agent.free):
+            agent.work()
     return 0
 
 
@@ -108,7 +109,6 @@ class Agent:
     def work(self) -> None:
         """Enrol and serve until drained. Raises what made it impossible to go on."""
         with ExitStack() as stack:
-            stack.callback(self._client.close)
             if not self._session.enrol():
                 return
             stack.callback(self._session.heart.end)

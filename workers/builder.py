@@ -4,7 +4,7 @@
     {"op": "build", "program": text, "target": name, "items": [steps], "folder": path}
                                                             -> {"items": [Built or Refused]}
 
-An answer {"error": text, "refused": bool} says that the request as a whole could not be met, and
+Each also has "generator", the worker's. An answer {"error": text, "refused": bool} says that the request as a whole could not be met, and
 whether the program is to blame. The process ends with
 its standard input, so it does not outlive the worker. It runs on the cores that timing leaves
 free, or on the timing core at idle priority: then it gets only what a timed run leaves over.
@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tuner.codegen.kernel import generate, generate_wide
+from tuner.codegen.kernel import GENERATOR, generate, generate_wide
 from tuner.codegen.source import Source
 from tuner.errors import TilewrightError
 from tuner.frontends.text import parse
@@ -53,6 +53,8 @@ class Maker:
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Meets one request; see the module's docstring."""
+        if request["generator"] != GENERATOR:
+            raise RuntimeError("Tilewright's code changed under the running worker; restart it")
         folder = Path(request["folder"])
         folder.mkdir(parents=True, exist_ok=True)
         program = _parsed(request["program"])

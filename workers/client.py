@@ -92,9 +92,14 @@ class Client:
     """Speaks to one service with one token. Threads may share it; each call is one request."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._http = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=ANSWER_S
-        )
+        """Raises ServiceError where `url` is none."""
+        headers = {"Authorization": f"Bearer {token}"}
+        try:
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=ANSWER_S)
+        except httpx.InvalidURL as error:
+            raise ServiceError(f"{url!r} is no URL: {error}") from error
+        if self._http.base_url.scheme not in ("http", "https") or not self._http.base_url.host:
+            raise ServiceError(f"{url!r} is no URL of a service, like http://127.0.0.1:8765")
 
     def close(self) -> None:
         self._http.close()
@@ -142,10 +147,8 @@ class Client:
             answer = self._http.post(f"/v1/worker/{what}", json=body, timeout=timeout_s)
         except httpx.HTTPError as error:
             raise Unreachable(f"{self._http.base_url}: {error or type(error).__name__}") from error
-        except httpx.InvalidURL as error:
-            raise ServiceError(f"{self._http.base_url} is no URL: {error}") from error
         if answer.is_success:
-            return answer.json() if answer.content else {}
+            return self._shaped(lambda: answer.json() if answer.content else {})
         otherwise = Unreachable if answer.status_code >= 500 else ServiceError
         kind = _BY_STATUS.get(answer.status_code, otherwise)
         raise kind(f"{what}: {answer.status_code} {_detail(answer)}")

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tuner.codegen.kernel import GENERATOR
 from workers.build import Built
 from workers.builder import Refused, item_from_json
 from workers.check import CheckSet
@@ -65,6 +66,7 @@ class Builder:
             self._process = self._started()
         try:
             limit_s = STARVED_S if self.idle else REQUEST_LIMIT_S
+            request = {"generator": GENERATOR, **request}
             answer = self._exchange(self._process, request, limit_s)
         except BuilderDied:
             self.discard()

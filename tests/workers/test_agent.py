@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,15 +52,16 @@ def working(service: FakeService, compiler: Compiler, cache: Path) -> AtWork:
     @contextmanager
     def at_work() -> Iterator[Agent]:
         options = Options(cache=cache, targets=("cpu-sse2-1t",))
-        agent = Agent(Client(service.url, TOKEN), compiler, look(compiler), "w", options)
-        thread = threading.Thread(target=agent.work)
-        thread.start()
-        try:
-            yield agent
-        finally:
-            agent.drain.set()
-            thread.join(30)
-            assert not thread.is_alive()
+        with closing(Client(service.url, TOKEN)) as client:
+            agent = Agent(client, compiler, look(compiler), "w", options)
+            thread = threading.Thread(target=agent.work)
+            thread.start()
+            try:
+                yield agent
+            finally:
+                agent.drain.set()
+                thread.join(30)
+                assert not thread.is_alive()
 
     return at_work
 
@@ -217,11 +218,11 @@ def children(pid: int) -> list[int]:
     return own + [c for one in own for c in children(one)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_signals(
     service: FakeService, cache: Path, compiler: Compiler, number: signal.Signals
 ) -> None:
-    """SIGTERM and SIGINT drain within seconds; SIGKILL leaves no process behind either."""
+    """SIGTERM drains within seconds; SIGKILL leaves no process behind either."""
     service.offer(PROGRAM, [PLAIN], timing=QUICK)
     endless = service.offer(PROGRAM, [SPLIT], timing=ENDLESS)
     argv = [sys.executable, "-c", SCRIPT, service.url, TOKEN, str(cache)]

@@ -20,7 +20,7 @@ from workers import pipeline as module
 from workers.build import Built
 from workers.builder import Refused
 from workers.client import Grant, Item
-from workers.errors import BuilderDied, NoReference, Stopped
+from workers.errors import BuilderDied, NoReference, Stopped, WorkerError
 from workers.pipeline import Builder, Pipeline, in_order_of_arrival
 from workers.sandbox import never
 from workers.toolchain import Compiler
@@ -88,6 +88,8 @@ def test_a_builder_that_dies_is_started_again(
     }  # fmt: skip
     assert len(builder.ask(request)["items"]) == 1
     assert builder.pid is not None
+    with pytest.raises(WorkerError, match="restart it"):
+        builder.ask({**request, "generator": "g1:another"})
     os.kill(builder.pid, signal.SIGKILL)
     with pytest.raises(BuilderDied, match="went down"):
         builder.ask(request)
