@@ -4,10 +4,10 @@
     {"op": "build", "program": text, "target": name, "items": [steps], "folder": path}
                                                             -> {"items": [Built or Refused]}
 
-Each also has "generator", the worker's. An answer {"error": text, "refused": bool} says that the request as a whole could not be met, and
-whether the program is to blame. The process ends with
-its standard input, so it does not outlive the worker. It runs on the cores that timing leaves
-free, or on the timing core at idle priority: then it gets only what a timed run leaves over.
+Each also has "generator", the worker's. An answer {"error": text, "refused": bool} says that the
+request as a whole could not be met, and whether the program is to blame. The process ends with its
+standard input, so it does not outlive the worker. It runs on the cores that timing leaves free, or
+on the timing core at idle priority: then it gets only what a timed run leaves over.
 """
 
 from __future__ import annotations
