@@ -29,7 +29,8 @@ C = Dialect(
     literal={"f64": "", "f32": "f", "f16": "f16"},
     maths={"f64": "", "f32": "f", "f16": "f"},
     masks={
-        "f64": "i64", "f32": "i32", "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8", "u8": "i8",
+        "f64": "i64", "f32": "i32", "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8",
+        "u8": "i8",
     },
     restrict="restrict",
     infinity="__builtin_inff()",
@@ -39,12 +40,13 @@ C = Dialect(
 #: Bytes to which buffers in the workspace are aligned.
 ALIGNMENT = 64
 _WORKSPACE, _BASE = "workspace", "base"
-_KEYWORDS = frozenset(
-    "alignas alignof asm auto bool break case char const constexpr continue default do double else"
-    " enum extern false float for goto if inline int long main nullptr register restrict return"
-    " short signed sizeof static static_assert struct switch thread_local true typedef typeof"
-    " typeof_unqual union unsigned void volatile while linux unix i386".split()
-) | {_WORKSPACE, _BASE, LANES}
+_WORDS = """
+alignas alignof asm auto bool break case char const constexpr continue default do double else enum
+extern false float for goto if inline int long main nullptr register restrict return short signed
+sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union
+unsigned void volatile while linux unix i386
+"""
+_KEYWORDS = frozenset(_WORDS.split()) | {_WORKSPACE, _BASE, LANES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def _prologue(
     out.line(f"char *{_BASE} = (char *)({address} & -(__UINTPTR_TYPE__){ALIGNMENT});")
     for name, offset in offsets.items():
         kind = C.type(exprs.buffers[name].dtype)
-        out.line(f"{kind} *restrict {exprs.names[name]} = ({kind} *)({_BASE} + {offset});")
+        out.line(f"{kind} *{C.restrict} {exprs.names[name]} = ({kind} *)({_BASE} + {offset});")
         if name not in read:
             out.line(f"(void){exprs.names[name]};")
 

@@ -5,7 +5,7 @@ Works on flattened programs: an access is the interval that its one subscript co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from tuner.ir.affine import Linear, Ranges, linear, linear_bounds
 from tuner.ir.nodes import Expr, For, If, Load, Stmt, Store, Var
@@ -53,7 +53,7 @@ def loads_below(body: Body) -> Iterator[Load]:
             yield from loads_in(expr)
 
 
-def read_before_written(body: Body, buffers: set[str]) -> set[str]:
+def read_before_written(body: Body, buffers: Set[str]) -> set[str]:
     """Those of `buffers` of which `body` may read an element that it has not assigned before.
     Sound, not complete: an assignment counts where nothing guards it and its subscripts, over the
     loops inside `body`, cover an interval without a gap."""
@@ -65,7 +65,7 @@ def read_before_written(body: Body, buffers: set[str]) -> set[str]:
 class _Scan:
     """What one walk looks for, and what it found."""
 
-    def __init__(self, buffers: set[str], failed: set[str]) -> None:
+    def __init__(self, buffers: Set[str], failed: set[str]) -> None:
         self.buffers, self.failed = buffers, failed
 
     def read(self, name: str, index: Expr, ranges: Ranges, state: _State, exact: _Exact) -> None:
@@ -110,7 +110,7 @@ def _read_all(
             scan.read(load.buffer, load.indices[0], ranges, state, exact)
 
 
-def _add_intervals(loop: For, state: _State, buffers: set[str]) -> None:
+def _add_intervals(loop: For, state: _State, buffers: Set[str]) -> None:
     """Adds what the assignments under `loop`, unguarded and whole, have written."""
 
     def visit(body: Body, ranges: Ranges) -> None:

@@ -24,7 +24,6 @@ from tuner.lower.exprs import loads_in, map_loads
 from tuner.lower.names import Names, names_of
 from tuner.target import Target
 
-
 #: first element, lanes, and whether it is a store
 _Access = tuple[int, int, bool]
 #: first element and name of each variable that a promoted buffer falls into

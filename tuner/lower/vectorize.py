@@ -1,11 +1,11 @@
 """Vector loops become operations on lanes.
 
-    for j in vectorized(20):          acc[ramp(0, 1, 16)] += broadcast(a[k], 16) * b[ramp(k*20, 1, 16)]
-        acc[j] += a[k] * b[k, j]  ->  acc[ramp(16, 1, 4)] += broadcast(a[k], 4) * b[ramp(k*20 + 16, 1, 4)]
+    for j in vectorized(20):          y[ramp(0, 1, 16)] = broadcast(a, 16) * x[ramp(0, 1, 16)]
+        y[j] = a * x[j]          ->   y[ramp(16, 1, 4)] = broadcast(a, 4) * x[ramp(16, 1, 4)]
 
 A loop longer than a register is cut into several; its rest into shorter powers of two, then
 scalars. A loop that cannot be said in lanes becomes serial.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

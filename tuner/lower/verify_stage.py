@@ -18,7 +18,7 @@ from tuner.ir.nodes import (
     Scope,
     Store,
 )
-from tuner.ir.visit import Body, loops, stmt_exprs, variables, walk, walk_exprs
+from tuner.ir.visit import Body, loops, stmt_exprs, variables, walk_exprs
 from tuner.lower.dataflow import buffers_touched
 from tuner.lower.exprs import lanes
 
