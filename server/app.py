@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from starlette.middleware import Middleware
 
 import db
 from db.clock import Clock, wall_clock
+from db.engine import Database
 from db.sql_log import SqlLog
 from server import problems
 from server.gate import Gate
@@ -24,6 +26,12 @@ from server.settings import Settings
 from tuner.codegen.kernel import GENERATOR
 
 ROUTERS = tuple(part.router for part in (jobs, events, schedules, catalogue, worker, health))
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "description": "the request is refused",
+        "content": {problems.MEDIA_TYPE: {"schema": ProblemOut.model_json_schema()}},
+    }
+}
 #: On SIGTERM open streams and waiting claims are cut after this long; both can be taken up again.
 SHUTDOWN_S = 2
 
@@ -34,18 +42,9 @@ def create_app(settings: Settings, clock: Clock = wall_clock) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = db.open(settings.database_url, db.Role.SERVER)
-        changes = Changes(database, settings.tick_s)
-        reaper = Reaper(database, clock, settings.reap_s)
-        app.state.service = Service(
-            database=database,
-            log=SqlLog(database, clock),
-            settings=settings,
-            clock=clock,
-            changes=changes,
-            reaper=reaper,
-            generator=GENERATOR,
-        )
-        beside = [asyncio.create_task(task) for task in (changes.watch(), reaper.run())]
+        app.state.service = service = _service(database, settings, clock)
+        work = (service.changes.watch(), service.reaper.run())
+        beside = [asyncio.create_task(task) for task in work]
         try:
             yield
         finally:
@@ -60,22 +59,28 @@ def create_app(settings: Settings, clock: Clock = wall_clock) -> FastAPI:
         version="1",
         summary="Auto-tuning schedule search for tensor programs",
         lifespan=lifespan,
-        responses={
-            "4XX": {
-                "description": "the request is refused",
-                "content": {problems.MEDIA_TYPE: {"schema": ProblemOut.model_json_schema()}},
-            }
-        },
+        responses=_REFUSED,
         # The documentation pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
-        telemetry={"tracing": False, "metrics": False, "logs": False},
         middleware=[Middleware(Gate, hosts=settings.hosts, max_body_bytes=settings.max_body_bytes)],
     )
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router)
     return app
+
+
+def _service(database: Database, settings: Settings, clock: Clock) -> Service:
+    return Service(
+        database=database,
+        log=SqlLog(database, clock),
+        settings=settings,
+        clock=clock,
+        changes=Changes(database, settings.tick_s),
+        reaper=Reaper(database, clock, settings.reap_s),
+        generator=GENERATOR,
+    )
 
 
 def run(settings: Settings) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from contextlib import suppress
 
 import db
@@ -46,8 +47,11 @@ class Tuner:
         settings: Settings,
         stop: threading.Event,
         clock: Clock = wall_clock,
+        timer: Clock = time.monotonic,
     ) -> None:
-        self._database, self._settings, self._stop, self._clock = database, settings, stop, clock
+        self._database, self._settings, self._stop = database, settings, stop
+        #: `timer` measures the job's seconds: unlike a clock it is never set
+        self._clock, self._timer = clock, timer
         self._name = f"{socket.gethostname()}:{os.getpid()}"
 
     def run(self) -> None:
@@ -101,5 +105,5 @@ class Tuner:
         bench = QueueBench(self._database, job.id, job.fence, self._settings.tick_s, self._stop)
         log = SqlLog(self._database, self._clock)
         progress = JobProgress(self._database, job.id, job.fence, self._clock)
-        tuned = tune(asked, log, bench, progress)
+        tuned = tune(asked, log, bench, progress, self._timer)
         conclude(self._database, job.id, job.fence, tuned, self._clock())

@@ -64,12 +64,12 @@ def measuring(server, **changes):
 
 
 @contextmanager
-def tuning(server):
+def tuning(server, timer=time.monotonic):
     """A tuner in a thread, stopped at the end as by SIGTERM."""
     database = db.open(server.database_url, db.Role.TUNER)
     stop = threading.Event()
     settings = Settings(database_url=server.database_url, **FAST)
-    thread = threading.Thread(target=Tuner(database, settings, stop, server.clock).run)
+    thread = threading.Thread(target=Tuner(database, settings, stop, server.clock, timer).run)
     thread.start()
     try:
         yield
@@ -197,11 +197,15 @@ def test_a_running_job_is_cancelled_and_keeps_what_was_measured(server):
 
 
 def test_a_job_whose_time_is_up_ends_with_what_there_is(server):
-    with measuring(server), tuning(server):
-        id = server.submit(WORKLOAD, budget={"trials": 100_000, "seconds": 2})["id"]
+    passed = []
+    with measuring(server), tuning(server, lambda: time.monotonic() + sum(passed)):
+        id = server.submit(WORKLOAD, budget={"trials": 5000, "seconds": 6000})["id"]
+        wait_for(lambda: server.job(id)["trials"]["done"] >= 12)
+        passed.append(6000.0)
         job = ended(server, id)
     assert job["state"] == "done"
     assert job["workloads"][0]["best"]
+    assert job["trials"]["done"] < 5000
 
 
 def test_a_job_waits_for_a_machine_and_does_not_hold_up_others(server):
