@@ -26,7 +26,7 @@ from tuner.errors import TilewrightError
 
 FOLDER = Path("tilewright-demo")
 #: trials and seconds for all four workloads together, play-offs included
-BUDGET = {"trials": 512, "seconds": 270}
+BUDGET = {"trials": 512, "seconds": 240}
 #: seconds in which the service has to answer
 START_S = 60.0
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.end_to_end.running import Running, until
 
-TRIALS = 48
+TRIALS = 24
 
 
 @pytest.mark.parametrize(("role", "size"), [("worker", 64), ("tuner", 65), ("server", 66)])
