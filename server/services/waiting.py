@@ -7,10 +7,14 @@ thread nor a connection.
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
 
 from starlette.concurrency import run_in_threadpool
 
 from db.engine import Database
+
+_log = logging.getLogger(__name__)
 
 
 class Changes:
@@ -46,7 +50,12 @@ class Changes:
                 self._somebody.clear()
                 await self._somebody.wait()
             await asyncio.sleep(self._tick_s)
-            seen = await run_in_threadpool(self._database.change_mark)
+            try:
+                seen = await run_in_threadpool(self._database.change_mark)
+            except sqlite3.Error:
+                # Whoever waits looks again when its time is up, so a miss costs time only.
+                _log.exception("the database's change mark could not be read")
+                continue
             if seen != mark:
                 mark = seen
                 changed, self._changed = self._changed, asyncio.Event()
