@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +124,23 @@ def test_a_name_stands_for_what_the_kernel_is_made_from() -> None:
     ]
     assert len({one.name, *(s.name for s in others)}) == 5
     assert re.fullmatch(r"g1:[0-9a-f]{32}", GENERATOR)
+
+
+def test_the_text_is_the_same_in_every_process() -> None:
+    code = (
+        "from tests.codegen import test_source as t\n"
+        "print(t.generate(t._canonical(t._MATMUL), t._SCHEDULE, t._BEST).sha256,"
+        " t.generate_wide(t._canonical(t._SOFTMAX)).sha256)"
+    )
+    root = Path(__file__).parents[2]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=root,
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(found) == 1
 
 
 def test_the_schedule_stands_in_the_header() -> None:

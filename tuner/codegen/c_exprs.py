@@ -40,8 +40,8 @@ _INDEX_SIGNS = {
 }  # fmt: skip
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _Text = tuple[str, int]
-#: a buffer and the part of a subscript that loops move; None for a constant subscript
-Place = tuple[str, Expr | None]
+#: a buffer and the number of what loops move in a subscript
+Place = tuple[str, int]
 
 
 def split_offset(index: Expr) -> tuple[Expr | None, int]:
@@ -71,6 +71,9 @@ class ExprPrinter:
     readonly: frozenset[str]
     #: pointers into buffers, by what moves in the subscripts that they serve
     pointers: dict[Place, str] = field(default_factory=dict)
+    _equal: dict[Expr, int] = field(default_factory=dict)
+    #: by identity; the expression is kept so that its identity is not given to another
+    _numbers: dict[int, tuple[Expr, int]] = field(default_factory=dict)
     #: extents of the loops around the place that is being printed
     ranges: dict[str, int] = field(default_factory=dict)
     #: vector types named in the kernel's body
@@ -89,12 +92,19 @@ class ExprPrinter:
         self.types.add(vector_type(dtype, width))
         return vector_type(dtype, width)
 
+    def number(self, moving: Expr) -> int:
+        """Equal for equal expressions. Copies share theirs, so that few have to be hashed."""
+        if id(moving) not in self._numbers:
+            number = self._equal.setdefault(moving, len(self._equal))
+            self._numbers[id(moving)] = (moving, number)
+        return self._numbers[id(moving)][1]
+
     def element(self, buffer: str, index: Expr) -> str:
         """One element as an lvalue."""
         if self.registers.get(buffer) == 1:
             return self.names[buffer]
         moving, offset = split_offset(index)
-        if pointer := self.pointers.get((buffer, moving)):
+        if moving and (pointer := self.pointers.get((buffer, self.number(moving)))):
             return f"{pointer}[{offset}]"
         return f"{self.names[buffer]}[{self.text(index)}]"
 

@@ -52,25 +52,31 @@ class BodyPrinter:
         """Declares a pointer for each place that the stores of `body` come back to: what moves is
         added once, and the accesses differ by constants."""
         counts: Counter[Place] = Counter()
+        moved: dict[int, Expr] = {}
         for stmt in body:
             if isinstance(stmt, Store):
                 accesses = [(load.buffer, load.indices[0]) for load in loads_in(stmt.value)]
                 for buffer, index in [*accesses, (stmt.buffer, stmt.indices[0])]:
-                    base = index.base if isinstance(index, Ramp) else index
-                    counts[buffer, split_offset(base)[0]] += 1
+                    moving, _ = split_offset(index.base if isinstance(index, Ramp) else index)
+                    if moving:
+                        number = self.exprs.number(moving)
+                        moved[number] = moving
+                        counts[buffer, number] += 1
         out: dict[Place, str] = {}
-        for place, count in counts.items():
-            buffer, moving = place
-            if count < 2 or moving is None or place in self.exprs.pointers:
+        for (buffer, number), count in counts.items():
+            known = (buffer, number) in self.exprs.pointers
+            if count < 2 or known or not index_only(moved[number]):
                 continue
-            if not index_only(moving):
-                continue
-            const = "const " if buffer in self.exprs.readonly else ""
-            kind = self.exprs.dialect.type(self.exprs.buffers[buffer].dtype)
-            out[place] = self.names.fresh(f"{self.exprs.names[buffer]}_at")
-            whole = f"&{self.exprs.names[buffer]}[{self.exprs.text(moving)}]"
-            self.out.line(f"{const}{kind} *{out[place]} = {whole};")
+            out[buffer, number] = self._pointer(buffer, moved[number])
         return out
+
+    def _pointer(self, buffer: str, moving: Expr) -> str:
+        const = "const " if buffer in self.exprs.readonly else ""
+        kind = self.exprs.dialect.type(self.exprs.buffers[buffer].dtype)
+        name = self.names.fresh(f"{self.exprs.names[buffer]}_at")
+        place = f"&{self.exprs.names[buffer]}[{self.exprs.text(moving)}]"
+        self.out.line(f"{const}{kind} *{name} = {place};")
+        return name
 
     def _start(self, body: Body, touched: list[frozenset[str]], buffer: Buffer) -> int | None:
         """Where in `body` the variable `buffer` is assigned first, as a whole; None if its first

@@ -23,7 +23,7 @@ def privatize(program: Program, target: Target) -> Program:
     """Renames the uses of LOCAL buffers loop by loop, from the outside in."""
     del target
     local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
-    copies = {name: name for name in local}
+    copies = {b.name: b.name for b in program.locals if b.name in local}
     kept = read_before_written(program.body, local)
     body = _in_body(program.body, local - kept, names_of(program), copies)
     workspace = _unsafe(body, set(copies) - kept) | kept

@@ -113,7 +113,7 @@ def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
         first = int(index.value) if isinstance(index, Const) else _start(index)
         start, name = max(v for v in plans[buffer] if v[0] <= first)
         if isinstance(index, Ramp):
-            return name, replace(index, base=Const(first - start))
+            return name, Ramp(Const(first - start), 1, index.lanes)
         return name, Const(first - start)
 
     def in_load(load: Load) -> Expr:
@@ -125,7 +125,7 @@ def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
     def in_stmt(stmt: Stmt) -> Stmt:
         if isinstance(stmt, Store) and stmt.buffer in plans:
             name, index = place(stmt.buffer, stmt.indices[0])
-            return replace(stmt, buffer=name, indices=(index,))
+            return Store(name, (index,), stmt.value, stmt.reduce)
         return stmt
 
     return rewrite_body(map_body_exprs(body, lambda e: map_loads(e, in_load)), in_stmt)

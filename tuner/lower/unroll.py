@@ -75,6 +75,8 @@ class _Templates:
 
     def __init__(self, var: str, ranges: Ranges) -> None:
         self.var, self.ranges = var, ranges
+        #: by identity; the expression is kept so that its identity is not given to another
+        self._known: dict[int, tuple[Expr, _At | None]] = {}
 
     def stmt(self, stmt: Stmt) -> Callable[[int], Stmt]:
         match stmt:
@@ -93,11 +95,19 @@ class _Templates:
         return self.changing(expr) or (lambda v: expr)
 
     def changing(self, expr: Expr) -> _At | None:
-        """None for an expression without the loop variable."""
-        if isinstance(expr, Const):
-            return None
-        if isinstance(expr, Var) or (expr.dtype == INDEX and index_only(expr)):
-            return self.index(expr) if self.var in variables(expr) else None
+        """None for an expression without the loop variable. Copies share what did not change, so
+        an expression met before is not looked at again."""
+        if id(expr) not in self._known:
+            self._known[id(expr)] = (expr, self._looked_at(expr))
+        return self._known[id(expr)][1]
+
+    def _looked_at(self, expr: Expr) -> _At | None:
+        if expr.dtype == INDEX and isinstance(expr, Var | Call | Const):
+            form = linear(expr)
+            if all(isinstance(atom, Var) for atom in form.terms):
+                return self._linear(form)
+            if index_only(expr):
+                return self._quasi_affine(expr) if self.var in variables(expr) else None
         children = expr_children(expr)
         parts = [self.changing(c) for c in children]
         if not any(parts):
@@ -105,18 +115,18 @@ class _Templates:
         both = list(zip(parts, children, strict=True))
         return lambda v: with_children(expr, tuple([p(v) if p else c for p, c in both]))
 
-    def index(self, expr: Expr) -> _At:
-        form = linear(expr)
+    def _linear(self, form: Linear) -> _At | None:
         factor = form.coefficient(self.var)
+        if factor == 0:
+            return None
         rest = form.plus(Linear({Var(self.var): factor}), -1)
-        if any(self.var in variables(a) for a in rest.terms):
-            return lambda v: simplify_index(
-                substitute_expr(expr, {self.var: Const(v)}), self.ranges
-            )
         if not rest.terms:
             return lambda v: Const(rest.const + factor * v)
         base = Linear(rest.terms).expr()
         return lambda v: _plus(base, rest.const + factor * v)
+
+    def _quasi_affine(self, expr: Expr) -> _At:
+        return lambda v: simplify_index(substitute_expr(expr, {self.var: Const(v)}), self.ranges)
 
 
 def _plus(base: Expr, offset: int) -> Expr:
