@@ -126,3 +126,33 @@ def random_program(x: i32[{_SIDE}, {_SIDE}], y: i32[{_SIDE}, {_SIDE}]):
             return parse(head + start + "\n".join(writer.lines) + "\n")
         except ProgramError:
             continue
+
+
+def random_recurrence(rng: random.Random) -> Program:
+    """Loops i, j, k in one chain over one or two statements that read near where they write."""
+    lines = []
+    for _ in range(rng.randint(1, 2)):
+        a, b, c, d, e = (rng.randint(0, 2) for _ in range(5))
+        target, source = rng.choice(
+            (
+                (f"y[i + {a}, j + {b}]", f"y[i + {c}, j + {d}]"),
+                (f"y[i + {a}, j + {b}]", f"y[i + {c}, {3 + d} - j]"),
+                (f"y[i + {a}, 2 * j]", f"y[k + {c}, 2 * j + {d}]"),
+                (f"y[i + {a}, k]", f"y[i + {c}, k + {d}]"),
+                (f"y[{a}, i + 2 * j]", f"y[{c}, i + 2 * j + {d}]"),
+                (f"y[{a}, 3 * j + i]", f"y[{a}, 3 * j + i + {d * e}]"),
+                (f"y[j // 2, k + {a}]", f"y[j // 2 + {c}, k + {b}]"),
+                (f"y[{a}, k]", f"y[{c}, {d}]"),
+            )
+        )
+        updates = ("{t} = {s} + x[i, k]", "{t} = {s} + 1", "{t} += {s}", "{t} += x[j, k]")
+        lines.append("        " + rng.choice(updates).format(t=target, s=source))
+    return parse(
+        f"""
+def recurrence(x: i32[14, 14], y: i32[14, 14]):
+    for p, q in grid(14, 14):
+        y[p, q] = x[q, p]
+    for i, j, k in grid({rng.randint(2, 3)}, 3, {rng.randint(2, 4)}):
+"""
+        + "\n".join(lines)
+    )

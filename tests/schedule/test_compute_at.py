@@ -9,7 +9,7 @@ from tuner.frontends.text import parse
 from tuner.ir.nodes import Scope
 from tuner.ir.show import show_body
 from tuner.schedule.apply import apply
-from tuner.schedule.steps import ComputeAt, Reorder, Split, Tile, Vectorize
+from tuner.schedule.steps import ComputeAt, Pack, Reorder, Split, Tile, Vectorize
 
 TILE = Tile(("r", "s"), (4, 3), ("r0", "s0"), ("r1", "s1"))
 
@@ -186,6 +186,19 @@ def f(x: f32[6], y: f32[6]):
             apply(parse(text), (ComputeAt("h", "j", ()),))
     else:
         assert_same(parse(text), (ComputeAt("h", "j", ()),))
+
+
+def test_producer_that_fills_a_part_of_its_buffer():
+    text = """
+def f(x: f32[9], y: f32[4]):
+    h = buffer(f32[9])
+    for i in range(7):
+        h[i] = x[i] * 2.0
+    for j in range(4):
+        y[j] = h[j + 1]
+"""
+    pack = Pack("x", "xp", "", ("0//7", "0%7"), ("p", "q"))
+    assert_same(parse(text), (Split("j", 16, "j0", "j1"), pack, ComputeAt("h", "j0", ())))
 
 
 def test_split_producer_cannot_move():

@@ -1,15 +1,25 @@
 """Whatever random steps are accepted, the program means the same afterwards."""
 
 import random
+from itertools import permutations
 
 import pytest
 
 from tests.schedule.equivalence import assert_equal_programs
 from tests.schedule.programs import conv2d, dense_relu, matmul
-from tests.schedule.random_programs import random_program
+from tests.schedule.random_programs import random_program, random_recurrence
 from tests.schedule.random_steps import random_schedule
+from tuner.errors import ScheduleError
 from tuner.schedule.apply import apply
-from tuner.schedule.steps import schedule_from_json, schedule_to_json, step_text
+from tuner.schedule.steps import (
+    CacheWrite,
+    Reorder,
+    Split,
+    Vectorize,
+    schedule_from_json,
+    schedule_to_json,
+    step_text,
+)
 
 
 def _check(program, seed, tries):
@@ -40,3 +50,28 @@ def test_random_programs(block):
 def test_operators(program, block):
     seeds = range(block * 8, block * 8 + 8)
     assert sum(_check(program, seed, 30) for seed in seeds) > 20
+
+
+RECURRENCE_STEPS = (
+    *((Reorder(order),) for order in permutations("ijk")),
+    *((Reorder((*(n for n in "ijk" if n != last), last)), Vectorize(last)) for last in "ijk"),
+    (Split("j", 2, "j0", "j1"), Reorder(("i", "j0", "k", "j1"))),
+    (Split("k", 2, "k0", "k1"), Reorder(("k0", "i", "j", "k1")), Vectorize("k1")),
+    *((CacheWrite("y", n, "c", (1, 0), ("t", "u"), ("v", "w")),) for n in "ijk"),
+)
+
+
+def test_every_order_and_lane_of_random_recurrences():
+    accepted = refused = 0
+    for seed in range(60):
+        program = random_recurrence(random.Random(seed))
+        for schedule in RECURRENCE_STEPS:
+            try:
+                scheduled = apply(program, schedule)
+            except ScheduleError:
+                refused += 1
+                continue
+            accepted += 1
+            assert_equal_programs(program, scheduled)
+    assert accepted > 100
+    assert refused > 100

@@ -44,8 +44,8 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     is computed from itself and other buffers only, and first gives each a new value; all other
     reads are in the body of `loop`, in one box that moves with the loops around only; and nothing
     from the producer to the end of the statement that contains `loop` writes what the producer
-    reads. Where the box reaches out of the old buffer, the producer is guarded only as far as one
-    of its accesses would leave its buffer.
+    reads. Where the box reaches beyond what the producer ran over, the producer is guarded; guards
+    that keep out elements outside the old buffer only are dropped where all accesses stay in bounds.
     """
     place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
     if place.loop.kind == LoopKind.VECTORIZED:
@@ -61,7 +61,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     spatial = _spatial(producer, region, step, ranges)
     _check_overwrites(buffer, place, producer)
     staged = _shrunk(buffer, region, step)
-    moved = _restricted(producer, spatial, region, buffer, ranges)
+    moved = _restricted(producer, spatial, region, ranges)
     ranges = {**ranges, **extents(moved)}
     shapes = {b.name: b.shape for b in program.buffers()}
     moved = redirected(relaxed(moved, buffer, shapes, ranges, place.guards()), staged, ranges)
@@ -153,10 +153,8 @@ def _shrunk(buffer: Buffer, region: Region, step: ComputeAt) -> Staged:
     return stage(buffer, region, buffer.name, step.order, Scope.GLOBAL)
 
 
-def _restricted(
-    producer: Stmt, spatial: Mapping[str, int], region: Region, buffer: Buffer, ranges: Ranges
-) -> Body:
-    """The producer over the elements of the region only, all guarded to lie in the buffer."""
+def _restricted(producer: Stmt, spatial: Mapping[str, int], region: Region, ranges: Ranges) -> Body:
+    """The producer over the elements of the region only, guarded to stay in its old iterations."""
     ranges = {
         **ranges, **extents((producer,)), **{v: region.extents[d] for v, d in spatial.items()}
     }  # fmt: skip
@@ -168,7 +166,7 @@ def _restricted(
             return stmt
         d = spatial[stmt.var]
         form = simplify_linear(values[stmt.var], ranges)
-        conds = inside((form,), (buffer.shape[d],), ranges)
+        conds = inside((form,), (stmt.extent,), ranges)
         return replace(stmt, extent=region.extents[d], body=guarded(conds, stmt.body))
 
     return rewrite_body(body, sized)
