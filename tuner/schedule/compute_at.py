@@ -44,8 +44,8 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     is computed from itself and other buffers only, and first gives each a new value; all other
     reads are in the body of `loop`, in one box that moves with the loops around only; and nothing
     from the producer to the end of the statement that contains `loop` writes what the producer
-    reads. Where the box reaches beyond what the producer ran over, the producer is guarded; guards
-    that keep out elements outside the old buffer only are dropped where all accesses stay in bounds.
+    reads. Where the box reaches beyond what the producer ran over, the producer is guarded, but not
+    against elements outside the old buffer where all its accesses stay in bounds without.
     """
     place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
     if place.loop.kind == LoopKind.VECTORIZED:
