@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.codegen.native import COMPILERS, call, inputs_for, need_compiler, targets_here
+from tests.codegen.native import c_compiler, call, inputs_for, targets_here
 from tuner.codegen.c import C, translate
 from tuner.codegen.kernel import GENERATOR, generate, generate_wide
 from tuner.codegen.source import Source
@@ -81,9 +81,8 @@ def _canonical(text: str) -> Program:
 
 def _built(source: Source, folder: Path) -> ctypes.CDLL:
     """Built with the source's own command, any warning being an error."""
-    need_compiler()
     (folder / f"{source.name}.c").write_text(source.text)
-    command = source.command.replace("gcc", f"{COMPILERS[0]} -Werror", 1)
+    command = source.command.replace("gcc", f"{c_compiler()} -Werror", 1)
     done = subprocess.run(
         command, shell=True, cwd=folder, capture_output=True, text=True, check=False
     )
