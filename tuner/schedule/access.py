@@ -94,7 +94,7 @@ def _loads(expr: Expr, taken: tuple[Expr, ...]) -> Iterator[tuple[Load, tuple[Ex
 
 
 def of_buffer(found: Iterable[Access], buffer: str) -> tuple[Access, ...]:
-    """Those of `found` that touch `buffer`, each written form once per place."""
+    """Those of `found` that touch `buffer`."""
     return tuple(a for a in found if a.buffer == buffer)
 
 

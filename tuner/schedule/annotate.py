@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tuner.errors import ScheduleError
-from tuner.ir.nodes import For, LoopKind, Program
+from tuner.ir.nodes import For, If, LoopKind, Program
 from tuner.ir.visit import Body, loops
 from tuner.schedule.access import accesses_of
 from tuner.schedule.legality import check_lanes
@@ -46,7 +46,7 @@ def _copies(body: Body) -> int:
         if isinstance(stmt, For):
             factor = stmt.extent if stmt.kind == LoopKind.UNROLLED else 1
             most = max(most, factor * _copies(stmt.body))
-        elif hasattr(stmt, "body"):
+        elif isinstance(stmt, If):
             most = max(most, _copies(stmt.body))
     return most
 
