@@ -152,11 +152,11 @@ def _scattered(access: Access, body: Sequence[Loop], width: float) -> Floats:
 
 
 def _operand_registers(nest: Nest, body: Sequence[Loop]) -> Floats:
-    """One register for each vector of a contiguous operand, one for each other operand."""
+    """One register for each vector that an operand has in the tile, one for each other operand."""
     count = np.zeros(1)
     for access in nest.reads:
         vector = [x for x in body if x.kind is LoopKind.VECTORIZED and _uses(access, x)]
-        wide = [x for x in body if _uses(access, x) and x not in vector]
+        wide = [x for x in body if _uses(access, x) and _uses(nest.write, x) and x not in vector]
         count = count + (_product(wide) if vector else 1.0)
     return count
 

@@ -86,7 +86,7 @@ class _Tuning:
             self._search()
             self._play_off()
         except _Cancelled:
-            self._bench.withdraw()
+            self._stop()
             self._end_all(State.CANCELLED, "the job was cancelled")
         self._end_all(State.DONE, "")
         self._save_model()
@@ -141,13 +141,15 @@ class _Tuning:
         while True:
             self._check_cancelled()
             if self._clock() >= self._deadline:
-                self._bench.withdraw()
+                self._stop()
                 return
             turn = self._ask(turn)
             if not self._rounds:
                 return
-            self._collect(self._deadline)
-            self._tell()
+            if self._complete():
+                self._tell()
+            else:
+                self._collect(self._deadline)
 
     def _ask(self, turn: int) -> int:
         """Fills up the rounds in flight; returns whose turn is next."""
@@ -175,19 +177,31 @@ class _Tuning:
                 "median_s": record.measurement.median_s, "detail": record.measurement.detail,
             })  # fmt: skip
 
+    def _complete(self) -> bool:
+        """Whether all results of the oldest round in flight are there."""
+        return all(c.id in self._results for c in self._rounds[0].candidates)
+
     def _tell(self) -> None:
-        """Hands complete rounds to their strategies, in the order in which they were asked."""
-        while self._rounds and all(c.id in self._results for c in self._rounds[0].candidates):
-            done = self._rounds.popleft()
-            before = done.track.best
-            done.track.tell([self._results[c.id] for c in done.candidates])
-            best = done.track.best
-            if best is not None and best is not before:
-                self._progress.event("best", {
-                    "workload": best.workload, "candidate": best.id,
-                    "median_s": best.measurement.median_s,
-                })  # fmt: skip
-            self._model = self._fitted() or self._model
+        """Hands the oldest round to its strategy, in the order in which it was asked for. One round
+        at a time: how many more are complete by now must not matter for what is asked next."""
+        done = self._rounds.popleft()
+        before = done.track.best
+        done.track.tell([self._results[c.id] for c in done.candidates])
+        best = done.track.best
+        if best is not None and best is not before:
+            self._progress.event("best", {
+                "workload": best.workload, "candidate": best.id,
+                "median_s": best.measurement.median_s,
+            })  # fmt: skip
+        self._model = self._fitted() or self._model
+
+    def _stop(self) -> None:
+        """Wants no more results; takes those of rounds that are not complete for what they are."""
+        self._bench.withdraw()
+        for left in self._rounds:
+            found = (self._results.get(c.id) for c in left.candidates)
+            left.track.tell([record for record in found if record is not None])
+        self._rounds.clear()
 
     def _fitted(self) -> RankingModel | None:
         examples = together([self._history, *(t.examples for t in self._tracks)])
@@ -276,13 +290,4 @@ def _conclusion(track: Track, measured: bool, kept: bool) -> tuple[State, str]:
             "the generator has changed: none of the leaders' sources is what was measured; "
             "run the job again"
         )
-    return State.FAILED, _why_none(track)
-
-
-def _why_none(track: Track) -> str:
-    if not track.records:
-        return "no candidate was measured before the job ended"
-    counts = Counter(str(r.measurement.outcome) for r in track.records)
-    listed = ", ".join(f"{name} {n}" for name, n in counts.most_common())
-    detail = next((r.measurement.detail for r in track.records if r.measurement.detail), "")
-    return f"no candidate passed: {listed}" + (f"; the first said: {detail}" if detail else "")
+    return State.FAILED, track.why_none()

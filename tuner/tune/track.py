@@ -85,6 +85,16 @@ class Track:
         """These are being measured already."""
         self._strategy.exclude(steps_key(c.steps) for c in candidates)
 
+    def why_none(self) -> str:
+        """In words, why there is no best."""
+        if not self.records:
+            return "no candidate was measured before the job ended"
+        counts = Counter(str(r.measurement.outcome) for r in self.records)
+        listed = ", ".join(f"{name} {n}" for name, n in counts.most_common())
+        detail = next((r.measurement.detail for r in self.records if r.measurement.detail), "")
+        said = f"; the first said: {detail}" if detail else ""
+        return f"no candidate passed: {listed}{said}"
+
     def _learn(self, records: Sequence[Record]) -> None:
         self.records += records
         points, seconds = located(self.space, records)

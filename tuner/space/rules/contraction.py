@@ -221,7 +221,7 @@ def _written(plan: ContractionPlan, v: Columns) -> Ints:
         * (1 + (depth % block != 0))
         * (1 + (last % v[n + "unroll"] != 0))
     )
-    return rows * v[n + "vectors"] * v[n + "unroll"] * copies
+    return np.asarray(rows * v[n + "vectors"] * v[n + "unroll"] * copies, dtype=np.int64)
 
 
 def _constraints(plan: ContractionPlan, registers: int) -> tuple[Constraint, ...]:
