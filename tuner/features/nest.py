@@ -58,30 +58,31 @@ class Dim:
         step = np.abs(self.steps[loop])
         return step if self.modulus is None else step % self.modulus
 
-    def span(self, loops: Sequence[Loop]) -> Floats:
-        """Elements from the first to the last that is touched while `loops` run."""
-        return self.spans(loops)[0]
-
     def only(self, loops: Sequence[Loop]) -> Dim:
         """The subscript as far as it depends on `loops`."""
         names = {loop.name for loop in loops}
-        return replace(self, steps={name: s for name, s in self.steps.items() if name in names})
+        return Dim({name: s for name, s in self.steps.items() if name in names}, self.modulus)
 
     def plus(self, loop: str, step: Floats) -> Dim:
         """The subscript with one more loop."""
-        return replace(self, steps={**self.steps, loop: step})
+        return Dim({**self.steps, loop: step}, self.modulus)
 
-    def spans(self, loops: Sequence[Loop]) -> list[Floats]:
-        """`span` of all loops, of all but the first, …, of none."""
-        reach, span = np.zeros(1), np.ones(1)
-        out = [span]
-        for loop in reversed(loops):
-            if loop.name in self.steps:
-                reach = reach + self.step(loop.name) * (loop.extent - 1)
-                span = np.floor(reach + 1e-6) + 1
-                span = span if self.modulus is None else np.minimum(span, self.modulus)
-            out.append(span)
-        return out[::-1]
+    def span(self, loops: Sequence[Loop]) -> Floats:
+        """Elements from the first to the last that is touched while `loops` run, [points]."""
+        return np.asarray(self.spans(loops)[0], dtype=np.float64)
+
+    def spans(self, loops: Sequence[Loop]) -> Floats:
+        """`span` of all loops, of all but the first, …, of none, [loops + 1, points]."""
+        moves = [
+            self.step(loop.name) * (loop.extent - 1) if loop.name in self.steps else None
+            for loop in loops
+        ]
+        reach = np.zeros((len(loops) + 1, max((len(m) for m in moves if m is not None), default=1)))
+        for at in range(len(loops) - 1, -1, -1):
+            move = moves[at]
+            reach[at] = reach[at + 1] if move is None else reach[at + 1] + move
+        spans = np.floor(reach + 1e-6) + 1
+        return spans if self.modulus is None else np.minimum(spans, self.modulus)
 
 
 @dataclass(frozen=True, slots=True)

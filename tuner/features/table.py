@@ -122,18 +122,15 @@ def _table(base: Kernel, kernel: Kernel, target: Target, n: int) -> Floats:
     works = [work_of(kernel, nest, target) for nest in kernel.nests]
     costs = [nest.cheap + nest.costly for nest in kernel.nests]
 
-    def stacked(pick: Callable[[NestWork], Floats]) -> Floats:
-        return np.stack([np.broadcast_to(pick(w), n) for w in works])
-
     useful = sum(
         float(work_of(base, nest, target).iterations[0]) * (nest.cheap + nest.costly)
         for nest in base.nests
     )
-    issued = stacked(lambda w: w.iterations) * np.array(costs)[:, None]
-    totals = {name: stacked(pick) for name, pick in _TOTALS.items()}
+    issued = _stacked(works, lambda w: w.iterations, n) * np.array(costs)[:, None]
+    totals = {name: _stacked(works, pick, n) for name, pick in _TOTALS.items()}
     main = np.argmax(totals["arithmetic"], axis=0)
     row = np.arange(n)
-    of_main = {name: stacked(pick)[main, row] for name, pick in _MAIN.items()}
+    of_main = {name: _stacked(works, pick, n)[main, row] for name, pick in _MAIN.items()}
     of_main |= {name: column[main, row] for name, column in totals.items()}
     table = {
         "flops": issued.sum(axis=0),
@@ -147,7 +144,18 @@ def _table(base: Kernel, kernel: Kernel, target: Target, n: int) -> Floats:
     table["main_depth"] = depth[main]
     table["nests"] = np.full(n, float(len(works)))
     table["vector_bytes"] = np.full(n, target.vector_bits / 8)
-    return np.stack([np.broadcast_to(table[name], n) for name in FEATURES], axis=1)
+    out = np.empty((n, len(FEATURES)))
+    for column, name in enumerate(FEATURES):
+        out[:, column] = table[name]
+    return out
+
+
+def _stacked(works: list[NestWork], pick: Callable[[NestWork], Floats], n: int) -> Floats:
+    """[nests, points]"""
+    out = np.empty((len(works), n))
+    for row, work in enumerate(works):
+        out[row] = pick(work)
+    return out
 
 
 _SUMMED = ("arithmetic", "loads", "stores", "waiting", "scattered", "bodies", "statements")

@@ -22,6 +22,7 @@ PAGE_BYTES = 4096
 COSTLY_INSTRUCTIONS = 16.0
 #: Cycles from one accumulation to the next into the same register.
 LATENCY = 4.0
+_ZERO, _ONE = np.zeros(1), np.ones(1)
 #: Bytes after which addresses fall into the same sets of an L1 cache.
 ALIAS_BYTES = 4096.0
 
@@ -60,8 +61,16 @@ class NestWork:
     traffic: tuple[Floats, Floats, Floats]
 
 
-#: An access with 1 at each point where it goes to memory, 0 where it stays in registers.
-Weighted = tuple[Access, Floats]
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """An access while loops run: its span in each dimension for all loops, all but the first, …."""
+
+    access: Access
+    shape: Shape
+    #: for each dimension [loops + 1, points], not clipped to the buffer
+    spans: tuple[Floats, ...]
+    #: 1 where the access goes to memory, 0 where it stays in registers, [points]
+    outside: Floats
 
 
 def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
@@ -69,42 +78,46 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
     body, serial = _body(nest)
     vector = [loop for loop in body if loop.kind is LoopKind.VECTORIZED]
     width = float(target.vector_bits // 8 // kernel.shapes[nest.write.buffer].item)
-    lanes = np.minimum(_product(vector), width) if vector else np.ones(1)
+    lanes = np.minimum(_product(vector), width) if vector else _ONE
     bodies = _product(serial)
     iterations = bodies * _product(body)
-    write, *reads = ((a, _in_memory(kernel.shapes[a.buffer], target)) for a in nest.accesses())
+    write, *reads = (_touched(kernel, access, nest.loops, target) for access in nest.accesses())
     memory = (write, *reads)
-    stored = write[1] * _moves(write[0], body, width)
-    loaded = sum((m * _moves(a, body, width) for a, m in reads), np.zeros(1))
+    stored = write.outside * _moves(nest.write, body, width)
+    loaded = sum((t.outside * _moves(t.access, body, width) for t in reads), _ZERO)
     cheap = nest.cheap - (1.0 if nest.reduces and nest.cheap >= 2 else 0.0)
     own = [x for x in body if _uses(nest.write, x) and x not in vector]
-    touched = _bytes(kernel, memory, nest.loops)
-    at = [max(len(serial) - depth, 0) for depth in (1, 2, 3)]
     chain = _product([x for x in body if not _uses(nest.write, x) and x not in vector])
+    sizes = _bytes(memory)
+    at = [max(len(serial) - depth, 0) for depth in (1, 2, 3)]
     return NestWork(
         iterations=iterations,
         bodies=bodies,
         arithmetic=iterations / lanes * (cheap + COSTLY_INSTRUCTIONS * nest.costly),
         loads=bodies * (loaded + (stored if nest.reduces else 0.0)),
         stores=bodies * stored,
-        waiting=bodies * chain * LATENCY if nest.reduces else np.zeros(1),
-        scattered=bodies * sum((m * _scattered(a, body, width) for a, m in memory), np.zeros(1)),
+        waiting=bodies * chain * LATENCY if nest.reduces else _ZERO,
+        scattered=bodies * sum((_scattered(t, body, width) for t in memory), _ZERO),
         statements=_product(body) / lanes,
         registers=_product(own) + _operand_registers(nest, body),
         accumulators=_product(own),
-        inner=serial[-1].extent if serial else np.ones(1),
+        inner=serial[-1].extent if serial else _ONE,
         lanes=lanes,
-        aliased=_aliased(kernel, memory, body),
-        pages=_pages(kernel, memory, nest.loops[at[0] :]),
-        footprints=(touched[at[0]], touched[at[1]], touched[at[2]]),
-        traffic=_traffic(touched, nest.loops, target),
+        aliased=_aliased(memory, len(serial)),
+        pages=_pages(memory, at[0]),
+        footprints=(sizes[at[0]], sizes[at[1]], sizes[at[2]]),
+        traffic=_traffic(sizes, nest.loops, target),
     )
 
 
-def _in_memory(shape: Shape, target: Target) -> Floats:
-    room = target.vector_registers * target.vector_bits // 8
-    outside = shape.bytes() > room if shape.tile else np.ones(1)
-    return np.asarray(outside, dtype=np.float64)
+def _touched(kernel: Kernel, access: Access, loops: Sequence[Loop], target: Target) -> _Touched:
+    shape = kernel.shapes[access.buffer]
+    spans = tuple(dim.spans(loops) for dim in access.dims)
+    outside = _ONE
+    if shape.tile:
+        room = target.vector_registers * target.vector_bits // 8
+        outside = (shape.bytes() > room).astype(np.float64)
+    return _Touched(access, shape, spans, outside)
 
 
 def _body(nest: Nest) -> tuple[list[Loop], list[Loop]]:
@@ -116,7 +129,7 @@ def _body(nest: Nest) -> tuple[list[Loop], list[Loop]]:
 
 
 def _product(loops: Sequence[Loop]) -> Floats:
-    out = np.ones(1)
+    out = _ONE
     for loop in loops:
         out = out * loop.extent
     return out
@@ -128,14 +141,18 @@ def _uses(access: Access, loop: Loop) -> bool:
 
 def _contiguous(access: Access, loop: Loop) -> bool:
     """Whether the access moves by one element with `loop`."""
-    moving = [d for d, dim in enumerate(access.dims) if bool(np.any(dim.span((loop,)) > 1))]
+    moving = [
+        d
+        for d, dim in enumerate(access.dims)
+        if loop.name in dim.steps and bool(np.any(dim.step(loop.name) * (loop.extent - 1) >= 1))
+    ]
     last = len(access.dims) - 1
     return moving == [last] and bool(np.all(access.dims[last].step(loop.name) == 1))
 
 
 def _moves(access: Access, body: Sequence[Loop], width: float) -> Floats:
     """Load or store instructions in one body, each element moved once."""
-    count = np.ones(1)
+    count = _ONE
     for loop in body:
         if not _uses(access, loop):
             continue
@@ -144,35 +161,22 @@ def _moves(access: Access, body: Sequence[Loop], width: float) -> Floats:
     return count
 
 
-def _scattered(access: Access, body: Sequence[Loop], width: float) -> Floats:
+def _scattered(touched: _Touched, body: Sequence[Loop], width: float) -> Floats:
+    access = touched.access
     vector = [x for x in body if x.kind is LoopKind.VECTORIZED and _uses(access, x)]
     if not vector or _contiguous(access, vector[-1]):
-        return np.zeros(1)
-    return _moves(access, body, width)
+        return _ZERO
+    return touched.outside * _moves(access, body, width)
 
 
 def _operand_registers(nest: Nest, body: Sequence[Loop]) -> Floats:
     """One register for each vector that an operand has in the tile, one for each other operand."""
-    count = np.zeros(1)
+    count = _ZERO
     for access in nest.reads:
         vector = [x for x in body if x.kind is LoopKind.VECTORIZED and _uses(access, x)]
         wide = [x for x in body if _uses(access, x) and _uses(nest.write, x) and x not in vector]
         count = count + (_product(wide) if vector else 1.0)
     return count
-
-
-def _lines(kernel: Kernel, access: Access, loops: Sequence[Loop]) -> list[Floats]:
-    """Cache lines of the box that `loops` touch, clipped to the buffer; then of all loops but the
-    first, and so on."""
-    shape = kernel.shapes[access.buffer]
-    rows = [np.ones(1)] * (len(loops) + 1)
-    last = len(access.dims) - 1
-    for d, (dim, extent) in enumerate(zip(access.dims, shape.extents, strict=True)):
-        spans = [np.minimum(span, extent) for span in dim.spans(loops)]
-        if d == last:
-            spans = [np.ceil(span * shape.item / LINE_BYTES) for span in spans]
-        rows = [a * b for a, b in zip(rows, spans, strict=True)]
-    return rows
 
 
 def _row_bytes(shape: Shape, dim: int) -> Floats:
@@ -183,54 +187,59 @@ def _row_bytes(shape: Shape, dim: int) -> Floats:
     return size
 
 
-def _aliased(kernel: Kernel, memory: Sequence[Weighted], body: Sequence[Loop]) -> Floats:
-    worst = np.ones(1)
-    for access, outside in memory:
-        shape = kernel.shapes[access.buffer]
-        for d, dim in enumerate(access.dims[:-1]):
-            rows = outside * dim.span(body)
-            stride = _row_bytes(shape, d)
-            common = np.gcd(stride.astype(np.int64), int(ALIAS_BYTES)).astype(np.float64)
-            worst = np.maximum(worst, rows / np.maximum(ALIAS_BYTES / common, 1.0))
+def _aliased(memory: Sequence[_Touched], at: int) -> Floats:
+    worst = _ONE
+    for touched in memory:
+        for d, spans in enumerate(touched.spans[:-1]):
+            stride = _row_bytes(touched.shape, d).astype(np.int64)
+            sets = ALIAS_BYTES / np.gcd(stride, int(ALIAS_BYTES))
+            worst = np.maximum(worst, touched.outside * spans[at] / np.maximum(sets, 1.0))
     return worst
 
 
-def _pages(kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop]) -> Floats:
-    total = np.zeros(1)
-    for access, outside in memory:
-        shape = kernel.shapes[access.buffer]
-        pages = outside
-        for d, dim in enumerate(access.dims):
-            span = np.minimum(dim.span(loops), shape.extents[d])
-            reach = np.minimum(_row_bytes(shape, d) / PAGE_BYTES, 1.0)
+def _pages(memory: Sequence[_Touched], at: int) -> Floats:
+    total = _ZERO
+    for touched in memory:
+        pages = touched.outside
+        for d, spans in enumerate(touched.spans):
+            span = np.minimum(spans[at], touched.shape.extents[d])
+            reach = np.minimum(_row_bytes(touched.shape, d) / PAGE_BYTES, 1.0)
             pages = pages * np.maximum(1.0, span * reach)
         total = total + pages
     return total
 
 
-def _bytes(kernel: Kernel, memory: Sequence[Weighted], loops: Sequence[Loop]) -> list[Floats]:
-    """Bytes of whole lines that `loops` touch, then all loops but the first, and so on; two
-    accesses of one buffer count once."""
-    seen: dict[str, list[Floats]] = {}
-    for access, outside in memory:
-        sizes = [outside * lines * LINE_BYTES for lines in _lines(kernel, access, loops)]
-        known = seen.get(access.buffer, sizes)
-        seen[access.buffer] = [np.maximum(a, b) for a, b in zip(known, sizes, strict=True)]
-    return [sum(level, np.zeros(1)) for level in zip(*seen.values(), strict=True)]
+def _bytes(memory: Sequence[_Touched]) -> Floats:
+    """Bytes of whole cache lines that all loops touch, then all but the first, and so on, clipped
+    to the buffers, [loops + 1, points]; two accesses of one buffer count once."""
+    seen: dict[str, Floats] = {}
+    for touched in memory:
+        lines = np.full((1, 1), float(LINE_BYTES))
+        last = len(touched.spans) - 1
+        for d, (spans, extent) in enumerate(zip(touched.spans, touched.shape.extents, strict=True)):
+            clipped = np.minimum(spans, extent)
+            if d == last:
+                clipped = np.ceil(clipped * (touched.shape.item / LINE_BYTES))
+            lines = lines * clipped
+        size = lines * touched.outside
+        name = touched.access.buffer
+        seen[name] = np.maximum(seen[name], size) if name in seen else size
+    return sum(seen.values(), np.zeros((1, 1)))
 
 
-def _traffic(
-    touched: Sequence[Floats], loops: Sequence[Loop], target: Target
-) -> tuple[Floats, Floats, Floats]:
+def _traffic(sizes: Floats, loops: Sequence[Loop], target: Target) -> tuple[Floats, Floats, Floats]:
     """Bytes loaded into a cache: what the outermost loop whose body fits into it touches, once for
     each iteration of the loops further out."""
+    points = max(sizes.shape[1], *(len(loop.extent) for loop in loops)) if loops else 1
+    around = np.ones((len(loops) + 1, points))
+    for at, loop in enumerate(loops):
+        around[at + 1] = around[at] * loop.extent
+    moved = around * sizes
+    # Past the innermost loop everything fits.
+    inside = np.concatenate([sizes[1:], np.zeros((1, sizes.shape[1]))])
+    column = np.arange(points)
     out = []
-    for size in (target.l1_bytes, target.l2_bytes, target.l3_bytes):
-        total = np.full(1, np.inf)
-        around = np.ones(1)
-        for at, loop in enumerate(loops):
-            open_yet = np.isinf(total) & (touched[at + 1] <= size)
-            total = np.where(open_yet, around * touched[at], total)
-            around = around * loop.extent
-        out.append(np.where(np.isinf(total), around * touched[-1], total))
+    for room in (target.l1_bytes, target.l2_bytes, target.l3_bytes):
+        first = np.broadcast_to(np.argmax(inside <= room, axis=0), points)
+        out.append(moved[first, column])
     return out[0], out[1], out[2]

@@ -17,8 +17,8 @@ from tuner.space.space import Population, Space, join
 #: Points that are scored on every ask.
 _POOL = 1024
 #: Points alive between generations, and children of each.
-_ALIVE = 192
-_GENERATIONS = 3
+_ALIVE = 128
+_GENERATIONS = 2
 #: Measured points that have children.
 _ELITES = 16
 #: One in so many points is drawn at random, whatever the model says of it.
