@@ -1,4 +1,4 @@
-"""Buffers as the program text declares them, and the names it cannot give."""
+"""Buffers as the program text declares them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from tuner.dtypes import BF16, DTYPES
 from tuner.errors import LimitRefused
-from tuner.frontends.expressions import FUNCTIONS, refused
+from tuner.frontends.expressions import refused
 from tuner.frontends.limits import (
     MAX_BUFFER_BYTES,
     MAX_BUFFERS,
@@ -17,13 +17,7 @@ from tuner.frontends.limits import (
     MAX_TOTAL_LOCAL_BYTES,
 )
 from tuner.frontends.literals import extent, place
-from tuner.ir.nodes import Buffer, LoopKind, Scope
-
-LOOP_WORDS = frozenset(kind.value for kind in LoopKind)
-#: Names that a program cannot give to its own things.
-RESERVED = frozenset(DTYPES) | FUNCTIONS | LOOP_WORDS | {
-    "grid", "buffer", "const", "inf", "select", "clamp",
-}  # fmt: skip
+from tuner.ir.nodes import Buffer, Scope
 
 
 def buffer_type(name: str, node: ast.expr, scope: Scope) -> Buffer:

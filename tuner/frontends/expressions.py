@@ -16,6 +16,7 @@ from tuner.frontends.limits import MAX_NODES
 from tuner.frontends.literals import convert, fold, place
 from tuner.ir.nodes import Buffer, Call, Cast, Const, Expr, Load, Select, Var
 from tuner.ir.ops import OPS
+from tuner.ir.words import FUNCTIONS
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
@@ -24,7 +25,6 @@ _BINARY: dict[type[ast.operator], str] = {
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
-FUNCTIONS = frozenset(name for name, info in OPS.items() if not info.symbol)
 #: How many operands each function takes; None: two or more.
 _ARITY: dict[str, int | None] = {
     **{name: OPS[name].arity for name in FUNCTIONS},

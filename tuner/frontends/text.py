@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from tuner.dtypes import BOOL
 from tuner.errors import LimitRefused, SyntaxRefused
-from tuner.frontends.declarations import LOOP_WORDS, RESERVED, buffer_type, check_sizes
+from tuner.frontends.declarations import buffer_type, check_sizes
 from tuner.frontends.expressions import Reader, refused
 from tuner.frontends.limits import (
     MAX_DEPTH,
@@ -35,6 +35,7 @@ from tuner.ir.nodes import Buffer, Expr, For, If, LoopKind, Program, Scope, Stmt
 from tuner.ir.show import show
 from tuner.ir.verify import verify
 from tuner.ir.visit import Body, expr_children
+from tuner.ir.words import LOOP_WORDS, RESERVED
 
 _REDUCE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Mult: "mul"}
 

@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from tuner.dtypes import DTYPES
 from tuner.errors import ScheduleError
-from tuner.ir.nodes import LoopKind
-from tuner.ir.ops import OPS
+from tuner.ir.words import RESERVED
 
 #: Version of the JSON form; raised whenever an old schedule would be read differently.
 VERSION = 1
@@ -24,8 +22,6 @@ MAX_STEPS = 512
 #: Most entries in one tuple of a step.
 MAX_ENTRIES = 64
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
-#: Words of the program language, so that a scheduled program stays readable as text.
-_WORDS = {*DTYPES, *OPS, *LoopKind, "grid", "buffer", "const", "inf", "select", "clamp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +181,12 @@ def schedule_from_json(data: object) -> Schedule:
 
 
 def is_name(text: object) -> bool:
-    """Whether `text` can name a loop or a buffer."""
+    """Whether `text` can name a loop or a buffer, in a program that stays readable as text."""
     return (
         isinstance(text, str)
         and _NAME.fullmatch(text) is not None
         and not keyword.iskeyword(text)
-        and text not in _WORDS
+        and text not in RESERVED
     )
 
 
