@@ -91,6 +91,13 @@ def test_workloads_take_turns():
     assert [r[0].workload for r in search] == [MATMUL.hash, SOFTMAX.hash] * 2
 
 
+def test_the_last_turns_share_what_is_left():
+    bench = FakeBench([MATMUL, SOFTMAX])
+    run(bench, MATMUL, SOFTMAX, trials=2 * ROUND + 10)
+    search = [len(r) for r in bench.submitted if r[0].purpose is Purpose.SEARCH]
+    assert search == [ROUND, ROUND, 5, 5]
+
+
 def test_the_machine_never_idles_and_is_never_flooded():
     bench = FakeBench([MATMUL])
     run(bench, MATMUL, trials=6 * ROUND)

@@ -25,8 +25,8 @@ from tuner.tune.playoff import keep, leaders, ranking
 from tuner.tune.track import Track
 from tuner.workload.workload import Workload
 
-#: Candidates in a round.
-ROUND = 12
+#: Candidates in a round, at most.
+ROUND = 16
 #: Rounds that are being measured at a time.
 IN_FLIGHT = 2
 #: Longest wait for results before the job looks at its clock and for a cancellation.
@@ -77,6 +77,8 @@ class _Tuning:
         self._ended: dict[str, Tuned] = {}
         self._tracks: list[Track] = []
         self._issued = 0
+        #: candidates in each round of this lap over the workloads: the last laps share what is left
+        self._size = ROUND
         self._model: CostModel = AnalyticModel()
 
     def run(self) -> list[Tuned]:
@@ -157,9 +159,13 @@ class _Tuning:
             open_yet = [t for t in self._tracks if not t.dry]
             if not open_yet:
                 return turn
-            track = open_yet[turn % len(open_yet)]
+            left = self._job.trials - self._issued
+            place = turn % len(open_yet)
+            if place == 0:
+                self._size = min(ROUND, -(-left // len(open_yet)))
             turn += 1
-            candidates = track.ask(min(ROUND, self._job.trials - self._issued), self._model)
+            track = open_yet[place]
+            candidates = track.ask(min(self._size, left), self._model)
             if candidates:
                 self._bench.submit(candidates)
                 self._issued += len(candidates)

@@ -37,7 +37,7 @@ ROW_BLOCKS = (2, 4, 8, 16)
 MIN_BLOCK, MAX_BLOCK, MOST_BLOCKS = 16, 512, 6
 #: Multiply-adds that are written out: of one body, and with the copies for tails. More only costs
 #: the compiler time.
-MAX_BODY, MAX_WRITTEN = 128, 192
+MAX_BODY, MAX_WRITTEN = 96, 144
 #: Sketches for one nest: pairs of axes beyond these are the least promising.
 MAX_PAIRS = 4
 
