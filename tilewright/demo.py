@@ -84,10 +84,12 @@ def _demo(data: Path, console: Console) -> int:
         with HttpClient(here) as client:
             job = client.post("/v1/jobs", {"workloads": list(WORKLOADS), "budget": BUDGET})
             job = follow(client, job, console)
-            _report(client, job, console)
+            _report(client, job)
+        if missing := [workload["name"] for workload in job["workloads"] if not workload["best"]]:
+            said = supervisor.last_words("up")
+            died = f"; {said}" if " ended (" in said else ""
+            raise DemoFailed(f"no verified schedule for {', '.join(missing)}{died}")
     console.print(f"\neverything is stopped; it took {units.clock(time.monotonic() - started)}")
-    if missing := [w["name"] for w in job["workloads"] if not w.get("best")]:
-        raise DemoFailed(f"no verified schedule for {', '.join(missing)}")
     return 0
 
 
@@ -102,7 +104,7 @@ def _wait(supervisor: Supervisor, data: Path) -> connection.Connection:
     return connection.find(here)
 
 
-def _report(client: HttpClient, job: Json, console: Console) -> None:
+def _report(client: HttpClient, job: Json) -> None:
     """Print what was found; write each schedule and its C into FOLDER."""
     FOLDER.mkdir(exist_ok=True)
     lines = []
@@ -111,13 +113,11 @@ def _report(client: HttpClient, job: Json, console: Console) -> None:
         if workload["best"]:
             files = _write(client, workload["name"], workload["best"]["id"])
             lines.append(f"  read {' and '.join(str(path) for path in files)}")
-    output.print_lines(lines)
     if job["peaks"]:
-        console.print(
-            "\nthis machine's peaks, measured in the same run on one thread: "
-            f"{job['peaks']['flops_per_s'] / 1e9:.1f} GFLOP/s (f32 FMA), "
-            f"{job['peaks']['copy_bytes_per_s'] / 1e9:.1f} GB/s (copy)"
-        )
+        flops, copy = job["peaks"]["flops_per_s"], job["peaks"]["copy_bytes_per_s"]
+        lines += ["", "this machine's peaks on one thread, measured in the same run:"]
+        lines += [f"  {flops / 1e9:.1f} GFLOP/s (f32 FMA), {copy / 1e9:.1f} GB/s (copy)"]
+    output.print_lines(lines)
 
 
 def _write(client: HttpClient, name: str, schedule: str) -> tuple[Path, Path]:

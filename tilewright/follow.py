@@ -80,7 +80,7 @@ class JobView:
     def _phase(self) -> str:
         """How long it takes, or what is done where no one can tell."""
         left = self.seconds_left()
-        if left is None:
+        if left is None or self.job["state"] in ENDED:
             return str(self.job["state"])
         if round(left) == 0 or self._ended() == self.job["budget"].get("trials"):
             return "play-off"

@@ -42,10 +42,8 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def best_line(best: Json) -> str:
     """How fast a best schedule is, in one line."""
     bounds = f" (95%: {units.interval(best['ci_s'])})" if best["ci_s"] else ""
-    share = units.share(best["peak_share"])
-    return f"median {units.seconds(best['median_s'])}{bounds}, {best['gflops']:.1f} GFLOP/s, " + (
-        f"{best['gbytes_per_s']:.1f} GB/s" + (f", {share} of peak" if share else "")
-    )
+    share = "" if best["peak_share"] is None else f", {best['peak_share']:.0%} of peak"
+    return f"median {units.seconds(best['median_s'])}{bounds}, {units.rate(best)}{share}"
 
 
 def print_job(job: Json) -> None:

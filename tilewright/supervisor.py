@@ -119,8 +119,8 @@ class Supervisor:
         running.restart_at = now + delay
         name, status = running.role.name, running.process.returncode
         self._say(
-            f"{name} ended ({_cause(status)}): {self.last_words(name)}\n"
-            f"{name} starts again in {delay:g} s"
+            f"{name} ended ({_cause(status)}) and starts again in {delay:g} s: "
+            f"{self.last_words(name)}"
         )
 
     def _spawn(self, role: Role) -> subprocess.Popen[bytes]:
