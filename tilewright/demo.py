@@ -11,6 +11,8 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -31,7 +33,7 @@ BUDGET = {"trials": 512, "seconds": 240}
 START_S = 60.0
 
 DENSE_RELU = """\
-def dense_relu(x: f32[512, 768], w: const[f32[768, 3072]], b: const[f32[3072]], y: f32[512, 3072]):
+def dense_relu(x: f32[512, 768], w: f32[768, 3072], b: f32[3072], y: f32[512, 3072]):
     h = buffer(f32[512, 3072])
     for i, j in grid(512, 3072):
         h[i, j] = 0.0
@@ -75,6 +77,24 @@ def main() -> int:
 def _demo(data: Path, console: Console) -> int:
     """Start a service, tune, report."""
     started = time.monotonic()
+    with running_service(data, console) as (client, supervisor):
+        job = client.post("/v1/jobs", {"workloads": list(WORKLOADS), "budget": BUDGET})
+        job = follow(client, job, console)
+        _report(client, job)
+        if missing := [workload["name"] for workload in job["workloads"] if not workload["best"]]:
+            said = supervisor.last_words("up")
+            died = f"; {said}" if " ended (" in said else ""
+            raise DemoFailed(f"no verified schedule for {', '.join(missing)}{died}")
+    console.print(f"\neverything is stopped; it took {units.clock(time.monotonic() - started)}")
+    return 0
+
+
+@contextmanager
+def running_service(data: Path, console: Console) -> Iterator[tuple[HttpClient, Supervisor]]:
+    """A service with its state in `data` on a free port, stopped again on the way out.
+
+    Raises DemoFailed where it does not start.
+    """
     with Supervisor(data / "logs", console.print) as supervisor:
         supervisor.start(
             Role("up", tilewright("up", "--port", str(free_port()), "--data", str(data)))
@@ -82,15 +102,7 @@ def _demo(data: Path, console: Console) -> int:
         here = _wait(supervisor, data)
         console.print(f"server, tuner and worker run at {here.url}, on SQLite in {data}\n")
         with HttpClient(here) as client:
-            job = client.post("/v1/jobs", {"workloads": list(WORKLOADS), "budget": BUDGET})
-            job = follow(client, job, console)
-            _report(client, job)
-        if missing := [workload["name"] for workload in job["workloads"] if not workload["best"]]:
-            said = supervisor.last_words("up")
-            died = f"; {said}" if " ended (" in said else ""
-            raise DemoFailed(f"no verified schedule for {', '.join(missing)}{died}")
-    console.print(f"\neverything is stopped; it took {units.clock(time.monotonic() - started)}")
-    return 0
+            yield client, supervisor
 
 
 def _wait(supervisor: Supervisor, data: Path) -> connection.Connection:

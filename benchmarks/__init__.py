@@ -1,0 +1,1 @@
+"""Benchmarks: they print what they measured, beside the machine's limits and peers, in one run."""
