@@ -79,8 +79,48 @@ def _repeated(rng: random.Random, start: str, lines: list[str]) -> list[str]:
     return [first, *("    " + line for line in inner.split("\n") if line)]
 
 
+def _start_values(rng: random.Random) -> str:
+    """Assignments to y, and perhaps to the intermediate buffers."""
+    start = "".join(
+        f"    for s{n}, r{n} in grid({_SIDE}, {_SIDE}):\n        {name} = x[r{n}, s{n}]\n"
+        for n, name in enumerate(("y[s0, r0]", "h[s1, r1]"))
+        if n == 0 or rng.random() < 0.5
+    )
+    return start + "".join(
+        f"    for v{name} in range({_SIDE}):\n        {name}[v{name}] = x[v{name}, 0]\n"
+        for name in "tu"
+        if rng.random() < 0.5
+    )
+
+
+def _stages(rng: random.Random) -> tuple[str, list[str]]:
+    """A producer of h and its consumer."""
+    rows, columns = rng.randint(1, 5), rng.randint(1, 5)
+    produce = rng.choice(("x[p, q] + x[q, p]", "x[p, q + 2] if q < 2 else x[p, 0] + 1", "p_sum"))
+    start = "    for p, q in grid(7, 6):\n" + (
+        "        h[p, q] = 0\n        for z in range(3):\n            h[p, q] += x[p, z]\n"
+        if produce == "p_sum"
+        else f"        h[p, q] = {produce}\n"
+    )
+    shift = rng.choice(("a, b", "a + 1, b", "b, a", "a, 0", "2, b", "a // 2, b + 1"))
+    more = rng.choice(("", f" + h[{shift}]"))
+    lines = [
+        f"    for a, b in grid({rows}, {columns}):",
+        f"        y[a, b] = h[{shift}] * 2{more}",
+    ]
+    if rng.random() < 0.5:
+        start, *lines = _repeated(rng, start, lines)
+    return start, lines
+
+
 def random_program(rng: random.Random) -> Program:
     """A program that the parser accepts."""
+    head = f"""
+def random_program(x: i32[{_SIDE}, {_SIDE}], y: i32[{_SIDE}, {_SIDE}]):
+    t = buffer(i32[{_SIDE}])
+    u = buffer(i32[{_SIDE}])
+    h = buffer(i32[{_SIDE}, {_SIDE}])
+"""
     while True:
         writer = _Writer(rng)
         for _ in range(rng.randint(1, 3)):
@@ -88,42 +128,11 @@ def random_program(rng: random.Random) -> Program:
             var = f"i{writer.loops}"
             writer.lines.append(f"    for {var} in range({rng.randint(1, 4)}):")
             writer.block([var], "        ", rng.randint(0, 2))
-        head = f"""
-def random_program(x: i32[{_SIDE}, {_SIDE}], y: i32[{_SIDE}, {_SIDE}]):
-    t = buffer(i32[{_SIDE}])
-    u = buffer(i32[{_SIDE}])
-    h = buffer(i32[{_SIDE}, {_SIDE}])
-"""
-        start = "".join(
-            f"    for s{n}, r{n} in grid({_SIDE}, {_SIDE}):\n        {name} = x[r{n}, s{n}]\n"
-            for n, name in enumerate(("y[s0, r0]", "h[s1, r1]"))
-            if n == 0 or rng.random() < 0.5
-        )
-        start += "".join(
-            f"    for v{name} in range({_SIDE}):\n        {name}[v{name}] = x[v{name}, 0]\n"
-            for name in "tu"
-            if rng.random() < 0.5
-        )
+        start, lines = _start_values(rng), writer.lines
         if rng.random() < 0.4:
-            rows, columns = rng.randint(1, 5), rng.randint(1, 5)
-            produce = rng.choice(
-                ("x[p, q] + x[q, p]", "x[p, q + 2] if q < 2 else x[p, 0] + 1", "p_sum")
-            )
-            start = "    for p, q in grid(7, 6):\n" + (
-                "        h[p, q] = 0\n        for z in range(3):\n            h[p, q] += x[p, z]\n"
-                if produce == "p_sum"
-                else f"        h[p, q] = {produce}\n"
-            )
-            shift = rng.choice(("a, b", "a + 1, b", "b, a", "a, 0", "2, b", "a // 2, b + 1"))
-            more = rng.choice(("", f" + h[{shift}]"))
-            writer.lines = [
-                f"    for a, b in grid({rows}, {columns}):",
-                f"        y[a, b] = h[{shift}] * 2{more}",
-            ]
-            if rng.random() < 0.5:
-                start, *writer.lines = _repeated(rng, start, writer.lines)
+            start, lines = _stages(rng)
         try:
-            return parse(head + start + "\n".join(writer.lines) + "\n")
+            return parse(head + start + "\n".join(lines) + "\n")
         except ProgramError:
             continue
 

@@ -13,6 +13,7 @@ import tokenize
 from collections.abc import Iterator
 
 from tuner.errors import LimitRefused, SyntaxRefused
+from tuner.ir.words import RESERVED
 
 #: bytes of the text in UTF-8
 MAX_SOURCE_BYTES = 65536
@@ -137,9 +138,9 @@ def _check_depth(module: ast.Module) -> None:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
 
 
-def check_name(name: str, reserved: frozenset[str], line: int, column: int) -> None:
+def check_name(name: str, line: int, column: int) -> None:
     """Raises SyntaxRefused where `name` cannot name a buffer, a loop or a program."""
-    if name in reserved:
+    if name in RESERVED:
         raise SyntaxRefused(
             f"{name!r} is a word of the language; choose another name", line, column
         )

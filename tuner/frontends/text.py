@@ -9,8 +9,7 @@
             if i >= 1:
                 y[i] = t[i] if t[i] > 0 else 0.0
 
-The program is taken as written; only literals are folded and a loop name that is used a second
-time gets a suffix, names being unique in a program.
+The program is taken as written; only literals are folded, and a loop name used again gets a suffix.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tuner.ir.nodes import Buffer, Expr, For, If, LoopKind, Program, Scope, Stmt
 from tuner.ir.show import show
 from tuner.ir.verify import verify
 from tuner.ir.visit import Body, expr_children
-from tuner.ir.words import LOOP_WORDS, RESERVED
+from tuner.ir.words import LOOP_WORDS
 
 _REDUCE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Mult: "mul"}
 
@@ -99,7 +98,7 @@ class _FunctionReader:
         """The program as written."""
         self.taken |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         self.taken |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-        check_name(node.name, RESERVED, *place(node))
+        check_name(node.name, *place(node))
         if node.decorator_list or node.returns:
             raise refused("decorators and return types are not in the language", node)
         params = self._params(node.args, node)
@@ -121,7 +120,7 @@ class _FunctionReader:
         return tuple(params)
 
     def _declare(self, name: str, annotation: ast.expr, scope: Scope, node: ast.AST) -> Buffer:
-        check_name(name, RESERVED, *place(node))
+        check_name(name, *place(node))
         known = self.expressions.buffers
         if name in known or name in self.used_loops:
             raise refused(f"{name!r} is already taken; names must differ", node)
@@ -276,7 +275,7 @@ class _FunctionReader:
         for target in targets:
             if not isinstance(target, ast.Name):
                 raise refused("a loop variable must be a plain name", target)
-            check_name(target.id, RESERVED, *place(target))
+            check_name(target.id, *place(target))
             names.append(target.id)
         kind = LoopKind.SERIAL if word == "grid" else LoopKind(word)
         return names, [extent(a, "a loop's extent") for a in args], kind
