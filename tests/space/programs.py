@@ -64,6 +64,19 @@ BATCHED = """def f(a: f32[2, 5, 6], b: f32[2, 6, 17], c: f32[2, 5, 17]):
             c[n, i, j] += a[n, i, k] * b[n, k, j]
 """
 
+#: The product of one buffer with itself, then with another; both are read twice or made here.
+TWO_PRODUCTS = """def f(a: f32[6, 9], w: f32[6, 17], y: f32[6, 17]):
+    g = buffer(f32[6, 6])
+    for i, j in grid(6, 6):
+        g[i, j] = 0.0
+        for k in range(9):
+            g[i, j] += a[i, k] * a[j, k]
+    for p, q in grid(6, 17):
+        y[p, q] = 0.0
+        for r in range(6):
+            y[p, q] += g[p, r] * w[r, q]
+"""
+
 TRANSPOSE = """def f(x: f32[40, 24], y: f32[24, 40]):
     for i, j in grid(40, 24):
         y[j, i] = x[i, j] * 2.0
@@ -83,7 +96,8 @@ SMALLEST = """def f(x: f32[1], y: f32[1]):
 
 TEXTS = {
     "matmul": MATMUL, "renamed": MATMUL_RENAMED, "apart": MATMUL_APART, "chain": CHAIN,
-    "batched": BATCHED, "transpose": TRANSPOSE, "matvec": MATVEC, "smallest": SMALLEST,
+    "batched": BATCHED,
+    "two_products": TWO_PRODUCTS, "transpose": TRANSPOSE, "matvec": MATVEC, "smallest": SMALLEST,
 }  # fmt: skip
 
 PROGRAMS: dict[str, Program] = {

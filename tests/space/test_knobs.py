@@ -5,11 +5,11 @@ import pytest
 
 from tuner.errors import EmptySpaceError
 from tuner.space.knobs import Constraint, Knob, Size, columns, evaluate, grid
-from tuner.space.space import MAX_PART_POINTS, Sketch, Space
+from tuner.space.space import MAX_PART_POINTS, Part, Sketch, Space
 
 
-class Part:
-    """A part of one knob pair, without steps."""
+class Pair(Part):
+    """A part of some knobs, without steps."""
 
     name = "pair"
 
@@ -39,7 +39,7 @@ def test_no_knobs_are_one_point():
 
 def test_constraint_removes_points():
     small = Constraint("a * b <= 10", lambda v: v["a"] * v["b"] <= 10)
-    space = Space([Sketch([Part((A, B), (small,))])])
+    space = Space([Sketch([Pair((A, B), (small,))])])
     assert space.size == 4
     drawn = space.sample(np.random.default_rng(0), 200)
     values = space.columns(0, drawn)
@@ -50,12 +50,12 @@ def test_constraint_removes_points():
 def test_empty_space_names_the_constraint():
     never = Constraint("a fits nowhere", lambda v: v["a"] > 99)
     with pytest.raises(EmptySpaceError, match="pair: no point satisfies 'a fits nowhere'"):
-        Space([Sketch([Part((A, B), (never,))])])
+        Space([Sketch([Pair((A, B), (never,))])])
 
 
 def test_one_empty_sketch_is_left_out():
     never = Constraint("never", lambda v: v["a"] > 99)
-    assert Space([Sketch([Part((A,), (never,))]), Sketch([Part((B,))])]).size == 2
+    assert Space([Sketch([Pair((A,), (never,))]), Sketch([Pair((B,))])]).size == 2
 
 
 def test_no_sketches_are_an_empty_space():
@@ -66,11 +66,11 @@ def test_no_sketches_are_an_empty_space():
 def test_a_part_with_too_many_points_is_refused():
     wide = [Knob(str(i), tuple(range(64))) for i in range(4)]
     with pytest.raises(EmptySpaceError, match=f"at most {MAX_PART_POINTS}"):
-        Space([Sketch([Part(wide)])])
+        Space([Sketch([Pair(wide)])])
 
 
 def test_parts_multiply():
-    assert Sketch([Part((A,)), Part((B,))]).size == 6
+    assert Sketch([Pair((A,)), Pair((B,))]).size == 6
 
 
 def test_size_is_multiplied_printed_and_evaluated():

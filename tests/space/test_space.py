@@ -1,15 +1,21 @@
 """What rules make of programs: every point is legal, means the same, and is found again."""
 
+import random
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from tests.schedule.equivalence import assert_same
-from tests.space.programs import PROGRAMS, operator
+from tests.schedule.random_programs import random_program
+from tests.space.programs import PROGRAMS, canonical, operator
 from tuner.dtypes import F32
+from tuner.features.table import features
+from tuner.ir.canonical import canonicalize
 from tuner.ir.nodes import Buffer, Const, Program, Store
 from tuner.schedule.apply import apply
 from tuner.schedule.steps import CacheWrite, ComputeAt, Pack, Rfactor, Vectorize
-from tuner.space.build import space_of
+from tuner.space.build import MAX_SKETCHES, space_of
 from tuner.space.knobs import columns
 from tuner.target import target
 
@@ -167,6 +173,40 @@ def test_a_bare_store_has_one_point():
     y = Buffer("b0", F32, (1,))
     bare = Program("program", (y,), (), (Store("b0", (Const(0),), Const(1.0, F32)),))
     assert space_of(bare, AVX512).size == 1
+
+
+def test_a_loop_that_carries_a_value_is_left_alone():
+    program = canonical("""def f(x: f32[64], y: f32[65]):
+    y[0] = 0.0
+    for i in range(64):
+        y[i + 1] = y[i] + x[i]
+""")
+    assert space_of(program, AVX512).size == 1
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_have_legal_points(seed):
+    program = canonicalize(random_program(random.Random(seed)))[0]
+    space = space_of(program, target("cpu-sse2-1t"))
+    drawn = space.sample(np.random.default_rng(seed), 2)
+    assert np.isfinite(features(program, space, drawn, AVX512)).all()
+    for row in range(2):
+        apply(program, space.schedule(drawn, row))
+
+
+def test_many_nests_have_not_too_many_sketches():
+    lines = ["def f(a: f32[32, 32], z: f32[32, 32]):"]
+    names = ["a", *(f"t{n}" for n in range(11)), "z"]
+    lines += [f"    {name} = buffer(f32[32, 32])" for name in names[1:-1]]
+    for before, after in pairwise(names):
+        lines += [
+            "    for i, j in grid(32, 32):", f"        {after}[i, j] = 0.0",
+            "        for k in range(32):", f"            {after}[i, j] += {before}[i, k] * a[k, j]",
+        ]  # fmt: skip
+    program = canonical("\n".join(lines) + "\n")
+    space = space_of(program, AVX512)
+    assert 1 < len(space.sketches) <= MAX_SKETCHES
+    apply(program, space.schedule(space.sample(np.random.default_rng(0), 1), 0))
 
 
 @pytest.mark.parametrize("hardware", ["cpu-avx512-1t", "cpu-avx2-1t", "cpu-sse2-1t"])

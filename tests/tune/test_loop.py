@@ -1,4 +1,4 @@
-"""The tuning loop: budgets, turns, two rounds in flight, resuming, and every way to end."""
+"""The tuning loop: budgets, turns, two rounds in flight, resuming, progress."""
 
 import json
 from dataclasses import replace
@@ -6,45 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.tune.fake_bench import MACHINE, FakeBench, by_hash, failing
-from tuner.codegen.kernel import generate
-from tuner.errors import Conflict, EmptySpaceError
+from tests.tune.fake_bench import MACHINE, FakeBench
+from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, job, run
+from tuner.errors import Conflict
 from tuner.features.table import FEATURE_VERSION
-from tuner.frontends.text import parse
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
-from tuner.record import Measurement, Outcome, Purpose
-from tuner.schedule.steps import schedule_from_json
-from tuner.target import target
+from tuner.record import Purpose
 from tuner.tune import loop
-from tuner.tune.job import Silence, State, TuneJob
+from tuner.tune.job import Silence, State
 from tuner.tune.loop import IN_FLIGHT, ROUND, tune
-from tuner.workload.catalogue import program_text
-from tuner.workload.workload import admit
-
-AVX512 = target("cpu-avx512-1t")
-
-
-def workload(op, **sizes):
-    return admit(parse(program_text(op, sizes)), op, sizes)
-
-
-MATMUL = workload("matmul", m=48, n=48, k=48)
-SOFTMAX = workload("softmax", rows=4, cols=256)
-#: 16 points
-SMALL = workload("softmax", rows=2, cols=32)
-
-
-def job(*workloads, trials=36, seconds=1e6, strategy="random", **changes):
-    return TuneJob(
-        id="job", workloads=workloads, target=AVX512, trials=trials, seconds=seconds,
-        strategy=strategy, **changes,
-    )  # fmt: skip
-
-
-def run(bench, *workloads, progress=None, **changes):
-    wanted = job(*workloads, **changes)
-    return tune(wanted, bench.log, bench, progress or Silence(), bench.clock)
 
 
 class Listening:
@@ -185,125 +156,6 @@ def test_a_loop_killed_in_the_play_off_does_not_repeat_it():
     (tuned,) = run(bench, MATMUL, trials=12)
     assert len(bench.log.records(RecordFilter())) == before
     assert tuned.best.ci_s is not None
-
-
-def test_all_failed_ends_failed_with_the_reason():
-    bench = FakeBench([MATMUL, SOFTMAX])
-
-    def measure(steps):
-        folds = any(s["step"] == "rfactor" for s in steps["steps"])
-        return by_hash(steps) if folds else failing(steps)
-
-    bench.measure = measure
-    matmul, softmax = run(bench, MATMUL, SOFTMAX, trials=48)
-    assert matmul.state is State.FAILED
-    assert matmul.reason == (
-        "no candidate passed: wrong_result 24; the first said: b2[0] is 3, expected 4"
-    )
-    assert (matmul.failed, matmul.failures, matmul.best) == (24, {"wrong_result": 24}, None)
-    assert softmax.state is State.DONE
-
-
-def test_failures_are_counted_and_never_served():
-    def measure(steps):
-        found = by_hash(steps)
-        return found if found.source_sha256 > "8" else failing(steps)
-
-    bench = FakeBench([MATMUL], measure=measure)
-    (tuned,) = run(bench, MATMUL, trials=48)
-    assert tuned.done == 48
-    assert tuned.failures == {"wrong_result": tuned.failed}
-    assert 10 < tuned.failed < 40
-
-
-def test_an_empty_space_fails_its_workload_only(monkeypatch):
-    def no_space(program, hardware):
-        raise EmptySpaceError("no point satisfies 'it is Sunday'")
-
-    bench = FakeBench([MATMUL])
-    monkeypatch.setattr("tuner.tune.track.space_of", no_space)
-    (tuned,) = run(bench, MATMUL)
-    assert tuned.state is State.FAILED
-    assert tuned.reason == "no schedule to try: no point satisfies 'it is Sunday'"
-
-
-def test_seconds_end_the_search_and_what_waits_is_withdrawn():
-    bench = FakeBench([MATMUL])
-    (tuned,) = run(bench, MATMUL, trials=1000, seconds=1.0)
-    assert bench.withdrawn > 0
-    assert tuned.state is State.DONE
-    assert 0 < tuned.done < 100
-    assert tuned.best.ci_s is not None
-
-
-def test_no_seconds_measure_nothing():
-    (tuned,) = run(FakeBench([MATMUL]), MATMUL, seconds=0.0)
-    assert (tuned.state, tuned.done) == (State.FAILED, 0)
-    assert tuned.reason == "no candidate was measured before the job ended"
-
-
-def test_cancelling_keeps_the_best_so_far():
-    bench = FakeBench([MATMUL])
-    # The search trial that is served must carry its real source.
-    bench.measure = lambda steps: replace(by_hash(steps), source_sha256=real_sum(steps))
-    bench.cancel_after = 17
-    (tuned,) = run(bench, MATMUL, trials=1000)
-    assert (tuned.state, tuned.reason) == (State.CANCELLED, "the job was cancelled")
-    assert not bench.queue
-    assert not bench.played()
-    assert tuned.best is not None
-    assert tuned.best.ci_s is None
-
-
-def real_sum(steps):
-    """The sum of the source that a matmul schedule gives."""
-    return generate(MATMUL.program, schedule_from_json(steps), AVX512).sha256
-
-
-def test_waiting_for_a_machine_costs_no_seconds():
-    bench = FakeBench([MATMUL])
-    bench.absent = 1000
-    (tuned,) = run(bench, MATMUL, trials=12, seconds=5.0)
-    assert (tuned.state, tuned.done) == (State.DONE, 12)
-
-
-def test_cancelled_while_no_machine_is_there():
-    bench = FakeBench([MATMUL])
-    bench.absent, bench.cancel_after = 10**9, 0
-    (tuned,) = run(bench, MATMUL)
-    assert (tuned.state, tuned.best) == (State.CANCELLED, None)
-
-
-def test_a_play_off_that_hangs_is_cut_off():
-    bench = FakeBench([MATMUL])
-    bench.measure = lambda steps: replace(by_hash(steps), source_sha256=real_sum(steps))
-    submit = bench.submit
-
-    def losing(candidates):
-        if candidates[0].purpose is Purpose.SEARCH:
-            submit(candidates)
-
-    bench.submit = losing
-    (tuned,) = run(bench, MATMUL, trials=12, seconds=10.0)
-    assert tuned.state is State.DONE
-    assert tuned.best.ci_s is None
-
-
-def test_a_changed_generator_serves_nothing():
-    bench = FakeBench([MATMUL])
-    bench._many_samples = lambda candidate, once: replace(once, samples_s=(once.median_s,) * 30)
-    (tuned,) = run(bench, MATMUL, trials=12)
-    assert tuned.state is State.FAILED
-    assert "the generator has changed" in tuned.reason
-
-
-def test_withdrawn_trials_may_be_tried_again():
-    bench = FakeBench([SMALL])
-    bench.measure = lambda steps: Measurement(outcome=Outcome.CANCELLED)
-    run(bench, SMALL, trials=16)
-    later = FakeBench([SMALL], log=bench.log, job="later")
-    tune(replace(job(SMALL, trials=16), id="later"), later.log, later, Silence(), later.clock)
-    assert len(later.searched()) == 16
 
 
 def test_progress_tells_rounds_trials_bests_and_ends():

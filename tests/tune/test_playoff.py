@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tests.tune.fake_bench import MACHINE, FakeBench, by_hash
-from tests.tune.test_loop import AVX512, MATMUL, job, run
+from tests.tune.jobs import AVX512, MATMUL, job, run
 from tuner.record import Measurement, Outcome, Purpose, Record
 from tuner.tune.playoff import MAX_LEADERS, interval, leaders, ranking
 from tuner.tune.track import Track

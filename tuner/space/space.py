@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Protocol
+from itertools import pairwise, takewhile
 
 import numpy as np
 
 from tuner.errors import EmptySpaceError
-from tuner.schedule.steps import Step
+from tuner.schedule.steps import Pack, Step
 from tuner.space.knobs import Bools, Columns, Constraint, Ints, Knob, Values, columns, grid
 
 Schedule = tuple[Step, ...]
@@ -20,24 +20,50 @@ Schedule = tuple[Step, ...]
 MAX_PART_POINTS = 1 << 21
 
 
-class Part(Protocol):
+class Part(ABC):
     """What a rule offers for one nest, or for several that it fuses: knobs, and their steps."""
 
+    knobs: tuple[Knob, ...]
+    constraints: tuple[Constraint, ...]
+
     @property
+    @abstractmethod
     def name(self) -> str:
         """Says what the part does, equal for programs that differ in names only."""
 
-    @property
-    def knobs(self) -> tuple[Knob, ...]: ...
+    def packs(self, values: Values) -> Schedule:
+        """Copies of whole buffers at one point. Those of all parts come first: a copy is made
+        before the first nest that reads the buffer, and later steps make nests that do."""
+        del values
+        return ()
 
-    @property
-    def constraints(self) -> tuple[Constraint, ...]: ...
-
+    @abstractmethod
     def steps(self, values: Values) -> Schedule:
-        """The steps of one point."""
+        """The steps of one point behind all packs."""
 
+    @abstractmethod
     def guesses(self, schedule: Schedule) -> Iterable[dict[str, int]]:
-        """Points whose steps may be the front of `schedule`, as far as a glance tells."""
+        """Points whose packs and steps may be in `schedule`, as far as a glance tells."""
+
+    @cached_property
+    def points(self) -> Ints:
+        """The legal combinations of the knobs, as positions, [points, knobs].
+
+        Raises EmptySpaceError naming the constraint that left nothing.
+        """
+        count = math.prod(len(k.values) for k in self.knobs)
+        if count > MAX_PART_POINTS:
+            raise EmptySpaceError(
+                f"{self.name}: {count} combinations of knobs, at most {MAX_PART_POINTS} are "
+                "held; give its knobs fewer values"
+            )
+        choice = grid(self.knobs)
+        for constraint in self.constraints:
+            ok = constraint.holds(columns(self.knobs, choice))
+            if not ok.any():
+                raise EmptySpaceError(f"{self.name}: no point satisfies '{constraint.name}'")
+            choice = choice[ok]
+        return choice
 
 
 class Sketch:
@@ -50,10 +76,10 @@ class Sketch:
         bounds = np.cumsum([0, *(len(p.knobs) for p in self.parts)])
         self.slices = [slice(a, b) for a, b in pairwise(bounds)]
 
-    @cached_property
+    @property
     def points(self) -> tuple[Ints, ...]:
-        """The legal combinations of each part's knobs, as positions."""
-        return tuple(_legal(part) for part in self.parts)
+        """The legal combinations of each part's knobs, as positions. Raises EmptySpaceError."""
+        return tuple(part.points for part in self.parts)
 
     @property
     def size(self) -> int:
@@ -74,40 +100,26 @@ class Sketch:
 
     def steps(self, values: Values) -> Schedule:
         """The schedule of one point."""
-        return tuple(step for part in self.parts for step in part.steps(values))
+        packs = (step for part in self.parts for step in part.packs(values))
+        return (*packs, *(step for part in self.parts for step in part.steps(values)))
 
     def recover(self, schedule: Schedule) -> dict[str, int] | None:
         """The values whose schedule this is, None where this sketch has none."""
         values: dict[str, int] = {}
-        rest = schedule
+        packs = tuple(takewhile(lambda step: isinstance(step, Pack) and not step.loop, schedule))
+        steps = schedule[len(packs) :]
         for part in self.parts:
-            for guess in part.guesses(rest):
-                known = all(guess.get(k.name) in k.values for k in part.knobs)
-                steps = part.steps(guess) if known else None
-                if steps is not None and rest[: len(steps)] == steps:
+            for guess in part.guesses(schedule):
+                if not all(guess.get(k.name) in k.values for k in part.knobs):
+                    continue
+                copies, rest = part.packs(guess), part.steps(guess)
+                if packs[: len(copies)] == copies and steps[: len(rest)] == rest:
                     values |= guess
-                    rest = rest[len(steps) :]
+                    packs, steps = packs[len(copies) :], steps[len(rest) :]
                     break
             else:
                 return None
-        return None if rest else values
-
-
-def _legal(part: Part) -> Ints:
-    """Raises EmptySpaceError naming the constraint that left nothing."""
-    count = math.prod(len(k.values) for k in part.knobs)
-    if count > MAX_PART_POINTS:
-        raise EmptySpaceError(
-            f"{part.name}: {count} combinations of knobs, at most {MAX_PART_POINTS} are "
-            "held; give its knobs fewer values"
-        )
-    choice = grid(part.knobs)
-    for constraint in part.constraints:
-        ok = constraint.holds(columns(part.knobs, choice))
-        if not ok.any():
-            raise EmptySpaceError(f"{part.name}: no point satisfies '{constraint.name}'")
-        choice = choice[ok]
-    return choice
+        return None if packs or steps else values
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Operand:
     indices: tuple[Linear, ...]
     #: read as `load if inside else 0`
     padded: bool
+    #: no other load of the program reads its buffer
+    alone: bool
 
     def uses(self, loop: str) -> bool:
         """Whether any subscript depends on `loop`."""
@@ -182,7 +184,8 @@ def _operand(program: Program, load: Load, padded: bool) -> Operand | None:
     indices = tuple(linear(i) for i in load.indices)
     if not all(isinstance(atom, Var) for index in indices for atom in index.terms):
         return None
-    return Operand(program.buffer(load.buffer), indices, padded)
+    alone = sum(other.buffer == load.buffer for other in loads(program.body)) == 1
+    return Operand(program.buffer(load.buffer), indices, padded, alone)
 
 
 def consumers(program: Program, found: Contraction) -> tuple[Consumer, ...]:

@@ -42,8 +42,8 @@ MAX_BODY, MAX_WRITTEN = 96, 144
 MAX_PAIRS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ContractionPart:
+@dataclass(frozen=True)
+class ContractionPart(Part):
     """The schedules of one plan."""
 
     plan: ContractionPlan
@@ -59,12 +59,16 @@ class ContractionPart:
         )
         return f"{text}, {len(plan.fused)} consumers inside" if plan.fused else text
 
+    def packs(self, values: Values) -> Schedule:
+        """Copies of whole operands."""
+        return contraction_steps.packs(self.plan, values)
+
     def steps(self, values: Values) -> Schedule:
-        """The steps of one point."""
+        """The steps of one point behind all packs."""
         return contraction_steps.steps(self.plan, values)
 
     def guesses(self, schedule: Schedule) -> Iterator[dict[str, int]]:
-        """Points that the front of `schedule` may have come from."""
+        """Points that `schedule` may have come from."""
         plan, axes = self.plan, self.plan.tiled_loops()
         factors = {s.outer: s.factor for s in schedule if isinstance(s, Split)}
         packs = {s.buffer: s for s in schedule if isinstance(s, Pack)}
@@ -101,10 +105,8 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
     stage = contraction(program, nest)
     if stage is None:
         return []
-    chains: list[tuple[Consumer, ...]] = [()]
     inside = consumers(program, stage) if stage.starts_inside else ()
-    if inside:
-        chains.append(inside)
+    chains: list[tuple[Consumer, ...]] = [inside, ()] if inside else [()]
     offered: list[tuple[Part, frozenset[int]]] = []
     for (vector, row), fused in product(_pairs(stage, target), chains):
         part = _part(stage, target, (vector, row), fused)
@@ -121,7 +123,7 @@ def _pairs(stage: Contraction, target: Target) -> list[tuple[str, str]]:
         reused = any(o.uses(row) and not o.uses(vector) for o in stage.operands)
         if vector == row or len(users) != 1 or users[0].uses(row) or not reused:
             continue
-        if _forms(users[0], stage, (vector, row), lanes):
+        if all(_forms(o, stage, (vector, row), lanes) for o in stage.operands):
             found.append((vector, row))
 
     def promise(pair: tuple[str, str]) -> tuple[float, int, int]:
@@ -136,23 +138,29 @@ def _pairs(stage: Contraction, target: Target) -> list[tuple[str, str]]:
 def _forms(
     operand: Operand, stage: Contraction, pair: tuple[str, str], lanes: int
 ) -> tuple[int, ...]:
-    """How the operand can be read so that vectors along the vector axis are contiguous."""
+    """How the operand can be read so that vectors along the vector axis are contiguous. What other
+    loads read as well is not packed: one layout would have to suit them all."""
+    as_is, packed = _all_forms(operand, stage, pair, lanes)
+    return (*((AS_IS,) if as_is and not operand.padded else ()), *(packed if operand.alone else ()))
+
+
+def _all_forms(
+    operand: Operand, stage: Contraction, pair: tuple[str, str], lanes: int
+) -> tuple[bool, tuple[int, ...]]:
+    """Whether it can be read as it is if it has no padding, and its packed forms."""
     vector, row = pair
     last = len(operand.indices) - 1
     if not operand.uses(vector):
-        if operand.padded:
-            return (WHOLE,)
-        return (AS_IS, BLOCKED) if operand.alone_in(row) is not None else (AS_IS,)
+        blocked = (BLOCKED,) if operand.alone_in(row) is not None else ()
+        return True, (WHOLE,) if operand.padded else blocked
     dim = operand.alone_in(vector)
     if dim is not None:
-        packed = (BLOCKED,) if operand.padded else (BLOCKED, PANEL)
-        return (AS_IS, *packed) if dim == last and not operand.padded else packed
+        return dim == last, (BLOCKED,) if operand.padded else (BLOCKED, PANEL)
     dims = operand.dims_of(vector)
-    if len(dims) != 1 or operand.indices[dims[0]].terms[Var(vector)] != 1:
-        return ()
-    if stage.extents[vector] % lanes:
-        return ()
-    return (AS_IS,) if dims[0] == last and not operand.padded else (WHOLE,)
+    strided = len(dims) != 1 or operand.indices[dims[0]].terms[Var(vector)] != 1
+    if strided or stage.extents[vector] % lanes:
+        return False, ()
+    return dims[0] == last, () if dims[0] == last and not operand.padded else (WHOLE,)
 
 
 def _part(

@@ -29,6 +29,10 @@ class ContractionPlan:
         """The value of this contraction's knob `name`."""
         return values[f"n{self.stage.nest}.{name}"]
 
+    def made(self, what: str) -> str:
+        """The name of something that this plan makes."""
+        return f"{what}_{self.stage.nest}"
+
     def vector_operand(self) -> Operand:
         """The operand that is read in vectors."""
         return next(o for o in self.stage.operands if o.uses(self.vector))

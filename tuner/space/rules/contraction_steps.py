@@ -20,6 +20,7 @@ from tuner.schedule.steps import (
 )
 from tuner.space.knobs import Values
 from tuner.space.rules.contraction_plan import (
+    AS_IS,
     BLOCKED,
     OTHERS_ROW_VECTOR,
     PANEL,
@@ -33,8 +34,11 @@ Steps = list[Step]
 
 
 def steps(plan: ContractionPlan, values: Values) -> tuple[Step, ...]:
-    """The steps of one point."""
-    out = _packs(plan, values, (BLOCKED, WHOLE))
+    """The steps of one point behind `packs`."""
+    out: Steps = []
+    for operand, form in _packed(plan, values):
+        if form != PANEL:
+            out += _copied(plan, operand, form)
     if plan.fused:
         return tuple(out + _fused(plan, values))
     if plan.stage.starts_inside and not plan.value(values, "block"):
@@ -49,10 +53,10 @@ def _whole(plan: ContractionPlan, values: Values) -> Steps:
     outer = _outer(plan, values)
     out = _tiling(plan, values)
     out.append(Reorder((*stage.idle, *outer, *tile)))
-    out += _packs(plan, values, (PANEL,))
+    out += _panels(plan, values)
     out += _staged(plan, outer[-1], loads=False)
     start = tuple(f"{loop}z" for loop in tile)
-    out.append(DecomposeReduction(f"{stage.output.name}c", tile[0], start))
+    out.append(DecomposeReduction(plan.made(f"{stage.output.name}c"), tile[0], start))
     out += _reduction(plan, values, tile)
     for rows, vector in (start, tile):
         out += _tile_body(plan, rows, vector)
@@ -78,7 +82,7 @@ def _blocked(plan: ContractionPlan, values: Values) -> Steps:
     idle = (*stage.idle, *stage.idle_inside)
     out.append(split)
     out.append(Reorder((*idle, *outer, *loops, *tile)))
-    out += _packs(plan, values, (PANEL,))
+    out += _panels(plan, values)
     out += _staged(plan, outer[-1], loads=True)
     out.append(Unroll(loops[-1]))
     out += _tile_body(plan, *tile)
@@ -99,7 +103,7 @@ def _fused(plan: ContractionPlan, values: Values) -> Steps:
     for consumer in reversed(plan.fused[:-1]):
         out.append(ComputeAt(consumer.output, outer[-1], ()))
     out.append(ComputeAt(stage.output.name, outer[-1], order))
-    out += _packs(plan, values, (PANEL,))
+    out += _panels(plan, values)
     out.append(Reorder((*stage.idle, *plan.others(), *own)))
     start = tuple(f"{loop}z" for loop in own)
     out.append(DecomposeReduction(stage.output.name, plan.row, start))
@@ -145,35 +149,56 @@ def _outer(plan: ContractionPlan, values: Values) -> tuple[str, ...]:
     return (f"{row}b", *loops) if blocked else tuple(loops)
 
 
-def _packs(plan: ContractionPlan, values: Values, forms: tuple[int, ...]) -> Steps:
-    """The packs of operands whose knob has one of `forms`."""
+def packs(plan: ContractionPlan, values: Values) -> tuple[Step, ...]:
+    """Copies of whole operands, before everything else."""
+    return tuple(_pack(plan, values, o, form) for o, form in _packed(plan, values) if form != PANEL)
+
+
+def _packed(plan: ContractionPlan, values: Values) -> list[tuple[Operand, int]]:
+    forms = [plan.value(values, f"pack{i}") for i in range(len(plan.stage.operands))]
+    return [(o, form) for o, form in zip(plan.stage.operands, forms, strict=True) if form != AS_IS]
+
+
+def _panels(plan: ContractionPlan, values: Values) -> Steps:
+    """Copies of one block at a time."""
     out: Steps = []
-    for i, operand in enumerate(plan.stage.operands):
-        form = plan.value(values, f"pack{i}")
-        if form in forms:
-            out += _pack(plan, values, operand, form)
+    for operand, form in _packed(plan, values):
+        if form == PANEL:
+            out.append(_pack(plan, values, operand, form))
+            out += _copied(plan, operand, form)
     return out
 
 
-def _pack(plan: ContractionPlan, values: Values, operand: Operand, form: int) -> Steps:
-    """One pack, its copy in vectors where both sides are contiguous."""
+def _pack(plan: ContractionPlan, values: Values, operand: Operand, form: int) -> Pack:
     in_vectors = operand.uses(plan.vector)
-    axis = plan.vector if in_vectors else plan.row
     width = plan.value(values, "vectors") * plan.lanes if in_vectors else plan.value(values, "rows")
-    dims = range(len(operand.indices))
-    moved = operand.dims_of(axis)[0] if in_vectors or form != WHOLE else dims[-1]
-    rest = [str(d) for d in dims if d != moved]
+    moved = _moved(plan, operand, form)
+    rest = [str(d) for d in range(len(operand.indices)) if d != moved]
     layout = [*rest, str(moved)]
     if form == BLOCKED:
         layout = [f"{moved}//{width}", *rest, f"{moved}%{width}"]
-    packed = f"{operand.buffer.name}p"
-    loops = tuple(f"{packed}{n}" for n in range(len(layout)))
+    packed = plan.made(f"{operand.buffer.name}p")
+    loops = tuple(f"{packed}_{n}" for n in range(len(layout)))
     place = f"{plan.tiled_loops()[plan.vector]}o" if form == PANEL else ""
-    out: Steps = [Pack(operand.buffer.name, packed, place, tuple(layout), loops)]
-    # Copies that fill in padding stay scalar: the compiler sees to the rows that need none.
-    if in_vectors and form != WHOLE and moved == dims[-1]:
-        out += _vectors(plan, loops[-1])
-    return out
+    return Pack(operand.buffer.name, packed, place, tuple(layout), loops)
+
+
+def _moved(plan: ContractionPlan, operand: Operand, form: int) -> int:
+    """The dimension that is innermost in the copy."""
+    if operand.uses(plan.vector):
+        return operand.dims_of(plan.vector)[0]
+    return len(operand.indices) - 1 if form == WHOLE else operand.dims_of(plan.row)[0]
+
+
+def _copied(plan: ContractionPlan, operand: Operand, form: int) -> Steps:
+    """The copy in vectors where both sides are contiguous; a copy that fills in padding stays
+    scalar, the compiler sees to the rows that need none."""
+    last = len(operand.indices) - 1
+    contiguous = operand.uses(plan.vector) and _moved(plan, operand, form) == last
+    if form == WHOLE or not contiguous:
+        return []
+    axes = last + 2 if form == BLOCKED else last + 1
+    return _vectors(plan, f"{plan.made(f'{operand.buffer.name}p')}_{axes - 1}")
 
 
 def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
@@ -183,10 +208,10 @@ def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
         CacheWrite(
             output.name,
             loop,
-            f"{output.name}c",
+            plan.made(f"{output.name}c"),
             plan.order(),
-            tuple(f"{output.name}r{d}" for d in dims) if loads else (),
-            tuple(f"{output.name}s{d}" for d in dims),
+            tuple(plan.made(f"{output.name}r{d}") for d in dims) if loads else (),
+            tuple(plan.made(f"{output.name}s{d}") for d in dims),
         )
     ]
 
@@ -194,7 +219,7 @@ def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
 def _stored(plan: ContractionPlan, kind: str) -> Steps:
     """The nest that moves a tile between the output and its cache: "r" reads, "s" stores."""
     output = plan.stage.output
-    names = tuple(f"{output.name}{kind}{d}" for d in plan.order())
+    names = tuple(plan.made(f"{output.name}{kind}{d}") for d in plan.order())
     out: Steps = [] if plan.order() == tuple(range(len(names))) else [Reorder(names)]
     return out + _tile_body(plan, names[-2], names[-1])
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, linear
 from tuner.ir.nodes import For, Load, Program, Select, Stmt, Store, Var
 from tuner.ir.visit import stmt_exprs, variables, walk, walk_exprs
+from tuner.schedule.apply import apply
 from tuner.schedule.steps import Reorder, Rfactor, Split, Step, Unroll, Vectorize
 from tuner.space.knobs import Constraint, Knob, Values
 from tuner.space.space import Part, Schedule
@@ -59,8 +61,8 @@ class Leaf:
         return [Split(loop, self.lanes, over, within), Vectorize(within), Unroll(over)]
 
 
-@dataclass(frozen=True, slots=True)
-class RowwisePart:
+@dataclass(frozen=True)
+class RowwisePart(Part):
     """The schedules of one nest whose innermost loops run in vectors."""
 
     nest: int
@@ -82,7 +84,7 @@ class RowwisePart:
         )
 
     def guesses(self, schedule: Schedule) -> Iterator[dict[str, int]]:
-        """The point that the front of `schedule` may have come from."""
+        """The point that `schedule` may have come from."""
         factors = {s.loop: s.factor for s in schedule if isinstance(s, Split)}
         yield {
             knob.name: factors.get(leaf.loop, 0) // leaf.lanes
@@ -96,12 +98,21 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
     top = program.body[nest]
     if not isinstance(top, For):
         return []
-    found = tuple(_leaves(program, top, target))
+    found = tuple(x for x in _leaves(program, top, target) if _applies(program, x))
     knobs = []
     for i, leaf in enumerate(found):
         groups = tuple(g for g in GROUPS if g * leaf.lanes <= leaf.extent)
         knobs.append(Knob(f"n{nest}.group{i}", groups))
     return [(RowwisePart(nest, found, tuple(knobs)), frozenset({nest}))] if found else []
+
+
+def _applies(program: Program, leaf: Leaf) -> bool:
+    """Whether the loop may run in vectors as far as dependences go."""
+    try:
+        apply(program, tuple(leaf.steps(1)))
+    except ScheduleError:
+        return False
+    return True
 
 
 def _leaves(program: Program, top: For, target: Target) -> Iterator[Leaf]:

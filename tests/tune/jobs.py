@@ -1,0 +1,32 @@
+"""Jobs over small workloads, for the tests of the loop."""
+
+from tuner.frontends.text import parse
+from tuner.target import target
+from tuner.tune.job import Silence, TuneJob
+from tuner.tune.loop import tune
+from tuner.workload.catalogue import program_text
+from tuner.workload.workload import admit
+
+AVX512 = target("cpu-avx512-1t")
+
+
+def workload(op, **sizes):
+    return admit(parse(program_text(op, sizes)), op, sizes)
+
+
+MATMUL = workload("matmul", m=48, n=48, k=48)
+SOFTMAX = workload("softmax", rows=4, cols=256)
+#: 16 points
+SMALL = workload("softmax", rows=2, cols=32)
+
+
+def job(*workloads, trials=36, seconds=1e6, strategy="random", **changes):
+    return TuneJob(
+        id="job", workloads=workloads, target=AVX512, trials=trials, seconds=seconds,
+        strategy=strategy, **changes,
+    )  # fmt: skip
+
+
+def run(bench, *workloads, progress=None, **changes):
+    wanted = job(*workloads, **changes)
+    return tune(wanted, bench.log, bench, progress or Silence(), bench.clock)
