@@ -30,7 +30,7 @@ class DeploymentError(TilewrightError):
 
 def database_url(data: Path) -> str:
     """The URL of a data directory's database."""
-    return f"sqlite:///{_database(data)}"
+    return f"sqlite:///{database_path(data)}"
 
 
 def prepare(data: Path, worker_token: Path | None = None) -> None:
@@ -41,7 +41,7 @@ def prepare(data: Path, worker_token: Path | None = None) -> None:
     """
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = RoleLock(_database(data), db.Role.SERVER)
+        lock = RoleLock(database_path(data), db.Role.SERVER)
         try:
             db.migrate(database_url(data))
             _ensure_token(data, data / TOKEN_FILE, TokenRole.ADMIN)
@@ -52,7 +52,8 @@ def prepare(data: Path, worker_token: Path | None = None) -> None:
         raise DeploymentError(f"cannot use {error.filename or data}: {error.strerror}") from error
 
 
-def _database(data: Path) -> Path:
+def database_path(data: Path) -> Path:
+    """A data directory's database."""
     return data.absolute() / "tilewright.db"
 
 

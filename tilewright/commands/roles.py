@@ -78,8 +78,10 @@ def tuner(data: Data = None) -> None:
     with _needing("tuner"):
         from server.services.tuner import run
         from server.settings import Settings
-        from tilewright.deployment import database_url
+        from tilewright.deployment import database_path, database_url
     folder = data or connection.data_directory()
+    if not database_path(folder).exists():
+        raise RoleError(f"no database in {folder}: start `tilewright server` on it first")
     raise typer.Exit(run(Settings(database_url=database_url(folder))))
 
 
@@ -104,7 +106,8 @@ def worker(
 def _begin() -> None:
     """What every role does first: log to stderr, end with its supervisor."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for chatty in ("alembic", "httpx"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     end_with_supervisor()
 
 
