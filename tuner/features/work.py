@@ -20,6 +20,9 @@ LINE_BYTES = 64
 PAGE_BYTES = 4096
 #: Instructions of a transcendental function in vectors, roughly.
 COSTLY_INSTRUCTIONS = 16.0
+#: Bits of arithmetic that a core begins in one cycle: one wide vector, or two narrower ones.
+ARITHMETIC_BITS = 512
+MOST_AT_ONCE = 2
 #: Cycles from one accumulation to the next into the same register.
 LATENCY = 4.0
 _ZERO, _ONE = np.zeros(1), np.ones(1)
@@ -36,6 +39,8 @@ class NestWork:
     bodies: Floats
     #: vector instructions of arithmetic; scalar ones where the nest has no vectors
     arithmetic: Floats
+    #: cycles that its instructions and its waiting take at least
+    cycles: Floats
     loads: Floats
     stores: Floats
     #: cycles that accumulations into the same register wait for each other, at least
@@ -90,13 +95,19 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
     chain = _product([x for x in body if not _uses(nest.write, x) and x not in vector])
     sizes = _bytes(memory)
     at = [max(len(serial) - depth, 0) for depth in (1, 2, 3)]
+    at_once = min(MOST_AT_ONCE, max(1, ARITHMETIC_BITS // target.vector_bits))
+    arithmetic = iterations / lanes * (cheap + COSTLY_INSTRUCTIONS * nest.costly)
+    waiting = bodies * chain * LATENCY if nest.reduces else _ZERO
+    loads = bodies * (loaded + (stored if nest.reduces else 0.0))
+    moves = loads / 2 + bodies * stored
     return NestWork(
         iterations=iterations,
         bodies=bodies,
-        arithmetic=iterations / lanes * (cheap + COSTLY_INSTRUCTIONS * nest.costly),
-        loads=bodies * (loaded + (stored if nest.reduces else 0.0)),
+        arithmetic=arithmetic,
+        cycles=np.maximum(np.maximum(arithmetic / at_once, waiting), moves),
+        loads=loads,
         stores=bodies * stored,
-        waiting=bodies * chain * LATENCY if nest.reduces else _ZERO,
+        waiting=waiting,
         scattered=bodies * sum((_scattered(t, body, width) for t in memory), _ZERO),
         statements=_product(body) / lanes,
         registers=_product(own) + _operand_registers(nest, body),
