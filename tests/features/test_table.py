@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from tests.features.concrete import features_of
 from tests.space.programs import PROGRAMS, operator
-from tuner.features.table import FEATURES, features, features_of
+from tuner.features.table import FEATURES, features
 from tuner.schedule.apply import apply
 from tuner.space.build import space_of
 from tuner.target import target

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from tests.features.concrete import features_of
 from tests.space.programs import operator
-from tuner.features.table import FEATURES, features_of
+from tuner.features.table import FEATURES
 from tuner.model import analytic
 from tuner.schedule.apply import apply
 from tuner.space.build import space_of

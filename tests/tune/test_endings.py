@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from tests.tune.fake_bench import FakeBench, by_hash, failing
-from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, job, run
+from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
 from tuner.codegen.kernel import generate
 from tuner.errors import EmptySpaceError
 from tuner.record import Measurement, Outcome, Purpose
 from tuner.schedule.steps import schedule_from_json
-from tuner.tune.job import Silence, State
+from tuner.tune.job import State
 from tuner.tune.loop import tune
 
 

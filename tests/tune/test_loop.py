@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from tests.tune.fake_bench import MACHINE, FakeBench
-from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, job, run
+from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
 from tuner.errors import Conflict
 from tuner.features.table import FEATURE_VERSION
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
 from tuner.record import Purpose
 from tuner.tune import loop
-from tuner.tune.job import Silence, State
+from tuner.tune.job import State
 from tuner.tune.loop import IN_FLIGHT, ROUND, tune
 
 

@@ -79,14 +79,8 @@ def features(program: Program, space: Space, population: Population, target: Tar
     out = np.empty((len(population), len(FEATURES)))
     for sketch, rows in _families(space, population):
         steps, values = _symbolic(space, population, sketch, rows)
-        out[rows] = _table(base, replay(base, steps, values), target, len(rows))
+        out[rows] = table_of(base, replay(base, steps, values), target, len(rows))
     return out
-
-
-def features_of(program: Program, scheduled: Program, target: Target) -> Floats:
-    """The same features of one concretely scheduled program, [features]."""
-    table = _table(kernel_of(program), kernel_of(scheduled), target, 1)
-    return np.asarray(table[0], dtype=np.float64)
 
 
 def _families(space: Space, population: Population) -> Iterator[tuple[int, Ints]]:
@@ -117,8 +111,8 @@ def _symbolic(
     return sketch.steps(shared), values
 
 
-def _table(base: Kernel, kernel: Kernel, target: Target, n: int) -> Floats:
-    """[points, features] of a replayed kernel."""
+def table_of(base: Kernel, kernel: Kernel, target: Target, n: int) -> Floats:
+    """[points, features] of a kernel, of which `base` is the program as written."""
     works = [work_of(kernel, nest, target) for nest in kernel.nests]
     costs = [nest.cheap + nest.costly for nest in kernel.nests]
 

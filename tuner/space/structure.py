@@ -21,7 +21,7 @@ from tuner.ir.nodes import (
     Store,
     Var,
 )
-from tuner.ir.visit import loads, stores, walk_exprs
+from tuner.ir.visit import loads, walk_exprs
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,3 @@ def _consumer(program: Program, nest: int, buffer: str, dims: tuple[int, ...]) -
     if read is None or written is None or not set(read) == set(written) == busy:
         return None
     return Consumer(nest, output, tuple(read[d] for d in dims), names, written)
-
-
-def writers(program: Program, nest: int) -> set[str]:
-    """Buffers that top-level statement `nest` writes."""
-    return {s.buffer for s in stores((program.body[nest],))}

@@ -61,10 +61,3 @@ class Progress(Protocol):
     def event(self, kind: str, data: dict[str, Any]) -> None:
         """`kind` is "trial", "round", "best" or "state"; `data` is JSON-able, names its
         "workload", and has times in seconds."""
-
-
-class Silence:
-    """A Progress that nobody listens to."""
-
-    def event(self, kind: str, data: dict[str, Any]) -> None:
-        """Does nothing."""
