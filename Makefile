@@ -15,12 +15,13 @@ demo: compiler $(VENV)/installed-run ## tune four kernels on this machine and sh
 test: $(VENV)/installed-test ## install what tests need, run the whole suite
 	@$(BIN)/python -m pytest
 
-check: $(VENV)/installed-test ## style, types, import layers, sizes
+check: $(VENV)/installed-test ## style, types, import layers, sizes, generated pages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m tools.check_sizes
+	@$(BIN)/python -m tools.primitives_page --check
 
 bench: compiler $(VENV)/installed-run ## measure against the machine's peaks and numpy
 	@$(BIN)/python -m benchmarks.run
