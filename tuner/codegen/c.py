@@ -12,8 +12,9 @@ from tuner.codegen.emitter import Emitter
 from tuner.codegen.helpers import Helpers
 from tuner.dtypes import F16
 from tuner.ir.nodes import Buffer, Program, Scope
-from tuner.ir.visit import loops, outputs
-from tuner.lower.dataflow import buffers_touched, loads_below
+from tuner.ir.visit import loops, outputs, stores
+from tuner.lower.dataflow import loads_below
+from tuner.lower.exprs import Loads
 from tuner.lower.promote_registers import registers
 
 C = Dialect(
@@ -62,21 +63,21 @@ class Translation:
 def translate(program: Program, name: str) -> Translation:
     """The lowered `program` as a C function called `name`. Raises CodegenError."""
     helpers = Helpers(name, C)
-    writes = set(outputs(program))
+    writes, loads = set(outputs(program)), Loads()
     exprs = ExprPrinter(
         dialect=C,
         helpers=helpers,
         buffers={b.name: b for b in program.buffers()},
-        registers=registers(program),
+        registers=registers(program, loads),
         names=_identifiers(program),
         readonly=frozenset(b.name for b in program.params if b.name not in writes),
     )
     offsets, size = _workspace(program.locals)
     body = Emitter()
     with body.block(""):
-        _prologue(program, exprs, offsets, body)
+        _prologue(program, loads, exprs, offsets, body)
         local = [b for b in program.locals if b.scope is Scope.LOCAL]
-        BodyPrinter(exprs, body).body(program.body, local)
+        BodyPrinter(exprs, loads, body).body(program.body, local)
         body.line("return 0;")
     text = "\n".join([
         *helpers.typedefs(),
@@ -104,12 +105,16 @@ def _workspace(buffers: Sequence[Buffer]) -> tuple[dict[str, int], int]:
 
 
 def _prologue(
-    program: Program, exprs: ExprPrinter, offsets: Mapping[str, int], out: Emitter
+    program: Program,
+    loads: Loads,
+    exprs: ExprPrinter,
+    offsets: Mapping[str, int],
+    out: Emitter,
 ) -> None:
-    touched = buffers_touched(program.body)
-    read = {load.buffer for load in loads_below(program.body)}
+    read = {load.buffer for load in loads_below(program.body, loads)}
+    used = read | {store.buffer for store in stores(program.body)}
     for buffer in program.params:
-        if buffer.name not in touched:
+        if buffer.name not in used:
             out.line(f"(void){exprs.names[buffer.name]};")
     if not offsets:
         out.line(f"(void){_WORKSPACE};")

@@ -12,7 +12,7 @@ from tuner.errors import CodegenError
 from tuner.ir.nodes import Broadcast, Buffer, Cast, Expr, For, If, LoopKind, Ramp, Stmt, Store
 from tuner.ir.visit import Body
 from tuner.lower.dataflow import Touched
-from tuner.lower.exprs import index_only, lane, lanes, loads_in
+from tuner.lower.exprs import Loads, index_only, lane, lanes
 from tuner.lower.names import Names
 
 #: the variable that holds a vector on its way to scattered elements
@@ -24,22 +24,25 @@ _MAX_LINE = 96
 class BodyPrinter:
     """Prints statements into an Emitter."""
 
-    def __init__(self, exprs: ExprPrinter, out: Emitter) -> None:
-        self.exprs, self.out, self.touched = exprs, out, Touched()
+    def __init__(self, exprs: ExprPrinter, loads: Loads, out: Emitter) -> None:
+        self.exprs, self.out, self.touched, self.loads = exprs, out, Touched(loads), loads
         self.names = Names(exprs.names.values())
 
     def body(self, body: Body, local: list[Buffer]) -> None:
         """`body` with the declarations of those of `local` that no single loop in it holds."""
-        touched = self.touched.of_each(body)
+        users: dict[str, list[int]] = {b.name: [] for b in local}
+        for i, names in enumerate(self.touched.of_each(body)):
+            for name in users.keys() & names:
+                users[name].append(i)
         inside: dict[int, list[Buffer]] = {}
         here: list[Buffer] = []
         for buffer in local:
-            users = [i for i, names in enumerate(touched) if buffer.name in names]
-            if len(users) == 1 and isinstance(body[users[0]], For):
-                inside.setdefault(users[0], []).append(buffer)
+            first, *others = users[buffer.name]
+            if not others and isinstance(body[first], For):
+                inside.setdefault(first, []).append(buffer)
             else:
                 here.append(buffer)
-        started = {b.name: self._start(body, touched, b) for b in here}
+        started = {b.name: self._start(body, users[b.name][0], b) for b in here}
         self.declarations(b for b in here if started[b.name] is None)
         starts = {at for at in started.values() if at is not None}
         outer = self.exprs.pointers
@@ -55,7 +58,7 @@ class BodyPrinter:
         moved: dict[int, Expr] = {}
         for stmt in body:
             if isinstance(stmt, Store):
-                accesses = [(load.buffer, load.indices[0]) for load in loads_in(stmt.value)]
+                accesses = [(x.buffer, x.indices[0]) for x in reversed(self.loads.of(stmt.value))]
                 for buffer, index in [*accesses, (stmt.buffer, stmt.indices[0])]:
                     moving, _ = split_offset(index.base if isinstance(index, Ramp) else index)
                     if moving:
@@ -78,10 +81,9 @@ class BodyPrinter:
         self.out.line(f"{const}{kind} *{name} = {place};")
         return name
 
-    def _start(self, body: Body, touched: list[frozenset[str]], buffer: Buffer) -> int | None:
-        """Where in `body` the variable `buffer` is assigned first, as a whole; None if its first
-        use is another."""
-        first = next(i for i, names in enumerate(touched) if buffer.name in names)
+    def _start(self, body: Body, first: int, buffer: Buffer) -> int | None:
+        """`first`, the place in `body` where the variable `buffer` is used first, if that assigns
+        it as a whole."""
         stmt, width = body[first], self.exprs.registers.get(buffer.name)
         if not isinstance(stmt, Store) or stmt.buffer != buffer.name or stmt.reduce:
             return None

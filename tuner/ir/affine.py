@@ -27,19 +27,20 @@ class Linear:
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         """self + factor * other."""
+        const = self.const + factor * other.const
+        if not other.terms:
+            return Linear(self.terms, const)
         terms = dict(self.terms)
         for atom, coefficient in other.terms.items():
-            total = terms.get(atom, 0) + factor * coefficient
-            if total:
-                terms[atom] = total
-            else:
-                terms.pop(atom, None)
-        return Linear(terms, self.const + factor * other.const)
+            _add(terms, atom, factor * coefficient)
+        return Linear(terms, const)
 
     def times(self, factor: int) -> Linear:
         """factor * self."""
         if factor == 0:
             return Linear({})
+        if factor == 1:
+            return self
         return Linear({a: c * factor for a, c in self.terms.items()}, self.const * factor)
 
     def coefficient(self, name: str) -> int:
@@ -66,22 +67,37 @@ class Linear:
 
 def linear(expr: Expr) -> Linear:
     """The linear form of an integer expression; what is not linear becomes an atom."""
-    match expr:
-        case Const(value=value):
-            return Linear({}, int(value))
-        case Call(op="add", args=(a, b)):
-            return linear(a).plus(linear(b))
-        case Call(op="sub", args=(a, b)):
-            return linear(a).plus(linear(b), -1)
-        case Call(op="neg", args=(a,)):
-            return linear(a).times(-1)
-        case Call(op="mul", args=(a, b)):
-            left, right = linear(a), linear(b)
-            if not right.terms:
-                return left.times(right.const)
-            if not left.terms:
-                return right.times(left.const)
-    return Linear({expr: 1})
+    terms: dict[Expr, int] = {}
+    return Linear(terms, _collect(expr, 1, terms))
+
+
+def _collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
+    """Adds factor * expr to `terms`; its constant part is returned."""
+    if isinstance(expr, Const):
+        return factor * int(expr.value)
+    if isinstance(expr, Call):
+        op, args = expr.op, expr.args
+        if op in ("add", "sub"):
+            second = factor if op == "add" else -factor
+            return _collect(args[0], factor, terms) + _collect(args[1], second, terms)
+        if op == "neg":
+            return _collect(args[0], -factor, terms)
+        if op == "mul":
+            left, right = linear(args[0]), linear(args[1])
+            if not (left.terms and right.terms):
+                product = left.times(right.const) if left.terms else right.times(left.const)
+                for atom, coefficient in product.terms.items():
+                    _add(terms, atom, factor * coefficient)
+                return factor * product.const
+    _add(terms, expr, factor)
+    return 0
+
+
+def _add(terms: dict[Expr, int], atom: Expr, coefficient: int) -> None:
+    if total := terms.get(atom, 0) + coefficient:
+        terms[atom] = total
+    else:
+        terms.pop(atom, None)
 
 
 def bounds(expr: Expr, ranges: Ranges) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from operator import is_
 from typing import TypeVar
 
 from tuner.ir.nodes import (
@@ -27,22 +28,23 @@ from tuner.ir.nodes import (
 Body = tuple[Stmt, ...]
 T = TypeVar("T")
 S = TypeVar("S", bound=For | If)
+_WITH_ARG = (Broadcast, Cast, Reduce)
 
 
 def expr_children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct operands of `expr`."""
-    match expr:
-        case Call(args=args):
-            return args
-        case Load(indices=indices):
-            return indices
-        case Select(cond, then, other):
-            return (cond, then, other)
-        case Cast(arg=arg) | Broadcast(arg=arg) | Reduce(arg=arg):
-            return (arg,)
-        case Ramp(base=base):
-            return (base,)
-    return ()
+    """The direct operands of `expr`. The kinds that programs hold most of are asked for first."""
+    kind = type(expr)
+    if kind is Const or kind is Var:
+        return ()
+    if isinstance(expr, Call):
+        return expr.args
+    if isinstance(expr, Load):
+        return expr.indices
+    if isinstance(expr, _WITH_ARG):
+        return (expr.arg,)
+    if isinstance(expr, Ramp):
+        return (expr.base,)
+    return (expr.cond, expr.then, expr.other) if isinstance(expr, Select) else ()
 
 
 def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
@@ -52,23 +54,33 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
             return Call(expr.op, new, expr.dtype)
         case Load():
             return Load(expr.buffer, new, expr.dtype)
+        case Broadcast():
+            return Broadcast(new[0], expr.lanes)
+        case Ramp():
+            return Ramp(new[0], expr.stride, expr.lanes)
         case Select():
             return Select(*new)
-        case Ramp():
-            return replace(expr, base=new[0])
-        case Cast() | Broadcast() | Reduce():
-            return replace(expr, arg=new[0])
+        case Cast():
+            return Cast(expr.dtype, new[0])
+        case Reduce():
+            return Reduce(expr.op, new[0])
     return expr
+
+
+def map_children(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
+    """`fn` applied to the direct operands of `expr`."""
+    old = expr_children(expr)
+    new = tuple([fn(child) for child in old])
+    return expr if all(map(is_, old, new)) else with_children(expr, new)
 
 
 def map_expr(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
     """`fn` applied bottom-up to every node of `expr`."""
-    children = expr_children(expr)
-    if children:
-        new = tuple(map_expr(c, fn) for c in children)
-        if any(a is not b for a, b in zip(new, children, strict=True)):
-            expr = with_children(expr, new)
-    return fn(expr)
+
+    def step(expr: Expr) -> Expr:
+        return fn(map_children(expr, step)) if expr_children(expr) else fn(expr)
+
+    return step(expr)
 
 
 def map_body_exprs(body: Body, fn: Callable[[Expr], Expr]) -> Body:
@@ -88,14 +100,12 @@ def _map_stmt_exprs(stmt: Stmt, fn: Callable[[Expr], Expr]) -> Stmt:
             value = fn(stmt.value)
             if indices is stmt.indices and value is stmt.value:
                 return stmt
-            return replace(stmt, indices=indices, value=value)
+            return Store(stmt.buffer, indices, value, stmt.reduce)
 
 
 def same_or_new(old: tuple[T, ...], new: tuple[T, ...]) -> tuple[T, ...]:
     """`old` itself if `new` holds the very same objects."""
-    if len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True)):
-        return old
-    return new
+    return old if len(old) == len(new) and all(map(is_, old, new)) else new
 
 
 def with_body(stmt: S, body: Body) -> S:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Set
 from tuner.ir.affine import Linear, Ranges, linear, linear_bounds
 from tuner.ir.nodes import Expr, For, If, Load, Stmt, Store, Var
 from tuner.ir.visit import Body, stmt_exprs, walk
-from tuner.lower.exprs import loads_in
+from tuner.lower.exprs import Loads
 
 #: half-open ranges of offsets, sorted and apart
 _Intervals = tuple[tuple[int, int], ...]
@@ -20,15 +20,16 @@ _Exact = frozenset[tuple[str, Expr]]
 
 def buffers_touched(body: Body) -> set[str]:
     """Names of the buffers that `body` reads or writes."""
-    return set().union(*Touched().of_each(body))
+    return set().union(*Touched(Loads()).of_each(body))
 
 
 class Touched:
-    """Names of the buffers that statements read or write, found once for each statement. Valid as
-    long as the program that the statements belong to is held."""
+    """Names of the buffers that statements read or write, found once for each statement."""
 
-    def __init__(self) -> None:
-        self._known: dict[int, frozenset[str]] = {}
+    def __init__(self, loads: Loads) -> None:
+        self.loads = loads
+        #: by identity; the statement is kept so that its identity is not given to another
+        self._known: dict[int, tuple[Stmt, frozenset[str]]] = {}
 
     def of_each(self, body: Body) -> list[frozenset[str]]:
         """The names for each statement of `body`."""
@@ -37,36 +38,37 @@ class Touched:
     def of(self, stmt: Stmt) -> frozenset[str]:
         """The names for `stmt` and all below it."""
         if (found := self._known.get(id(stmt))) is not None:
-            return found
-        names = {load.buffer for expr in stmt_exprs(stmt) for load in loads_in(expr)}
+            return found[1]
+        loads = self.loads.of
+        names = {load.buffer for expr in stmt_exprs(stmt) for load in loads(expr)}
         if isinstance(stmt, Store):
             names.add(stmt.buffer)
         else:
             names.update(*self.of_each(stmt.body))
-        return self._known.setdefault(id(stmt), frozenset(names))
+        return self._known.setdefault(id(stmt), (stmt, frozenset(names)))[1]
 
 
-def loads_below(body: Body) -> Iterator[Load]:
+def loads_below(body: Body, loads: Loads) -> Iterator[Load]:
     """Every load in `body`; the reads that accumulating stores imply are not listed."""
     for stmt in walk(body):
         for expr in stmt_exprs(stmt):
-            yield from loads_in(expr)
+            yield from loads.of(expr)
 
 
-def read_before_written(body: Body, buffers: Set[str]) -> set[str]:
+def read_before_written(body: Body, buffers: Set[str], touched: Touched) -> set[str]:
     """Those of `buffers` of which `body` may read an element that it has not assigned before.
     Sound, not complete: an assignment counts where nothing guards it and its subscripts, over the
     loops inside `body`, cover an interval without a gap."""
     failed: set[str] = set()
-    _scan(body, {}, {}, frozenset(), _Scan(buffers, failed))
+    _scan(body, {}, {}, frozenset(), _Scan(buffers, failed, touched))
     return failed
 
 
 class _Scan:
     """What one walk looks for, and what it found."""
 
-    def __init__(self, buffers: Set[str], failed: set[str]) -> None:
-        self.buffers, self.failed = buffers, failed
+    def __init__(self, buffers: Set[str], failed: set[str], touched: Touched) -> None:
+        self.buffers, self.failed, self.touched = buffers, failed, touched
 
     def read(self, name: str, index: Expr, ranges: Ranges, state: _State, exact: _Exact) -> None:
         if name not in self.buffers or name in self.failed or (name, index) in exact:
@@ -84,6 +86,8 @@ def _scan(body: Body, ranges: Ranges, state: _State, exact: _Exact, scan: _Scan)
     """Walks `body` in program order. `state` holds what is wholly written so far and is extended;
     `exact` the elements that this very iteration has written."""
     for stmt in body:
+        if scan.touched.of(stmt).isdisjoint(scan.buffers):
+            continue
         match stmt:
             case For():
                 inner = {**ranges, stmt.var: stmt.extent}
@@ -106,7 +110,7 @@ def _read_all(
     exprs: Iterable[Expr], ranges: Ranges, state: _State, exact: _Exact, scan: _Scan
 ) -> None:
     for expr in exprs:
-        for load in loads_in(expr):
+        for load in scan.touched.loads.of(expr):
             scan.read(load.buffer, load.indices[0], ranges, state, exact)
 
 

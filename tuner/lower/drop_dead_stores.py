@@ -10,6 +10,7 @@ from dataclasses import replace
 from tuner.ir.nodes import For, If, Program, Scope, Stmt, Store
 from tuner.ir.visit import Body, rewrite_body
 from tuner.lower.dataflow import loads_below
+from tuner.lower.exprs import Loads
 from tuner.lower.names import used_buffers
 from tuner.target import Target
 
@@ -18,7 +19,8 @@ def drop_dead_stores(program: Program, target: Target) -> Program:
     """Removes LOCAL buffers without a load, the stores to them, and loops left empty."""
     del target
     body, local = program.body, {b.name for b in program.locals if b.scope is Scope.LOCAL}
-    while dead := local - {load.buffer for load in loads_below(body)}:
+    loads = Loads()
+    while dead := local - {load.buffer for load in loads_below(body, loads)}:
         body = _without(body, dead)
         local -= dead
     kept = local | {b.name for b in program.locals if b.scope is not Scope.LOCAL}

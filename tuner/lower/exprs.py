@@ -5,59 +5,98 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuner.ir.nodes import Broadcast, Call, Cast, Const, Expr, Load, Ramp, Reduce, Select, Var
-from tuner.ir.visit import expr_children, with_children
+from tuner.ir.visit import expr_children, map_children
 
 _LEAVES = (Const, Var)
+_LANES = (Ramp, Broadcast)
+_NO_INDEX = (Load, Cast, Ramp)
 
 
 def lanes(expr: Expr) -> int:
     """Lanes of the value of `expr`; 1 for a scalar."""
-    match expr:
-        case Ramp() | Broadcast():
-            return expr.lanes
-        case Const() | Var() | Reduce():
-            return 1
-        case Load():
-            return lanes(expr.indices[0]) if expr.indices else 1
-    return max(map(lanes, expr_children(expr)))
-
-
-def loads_in(expr: Expr, selected: bool = True) -> list[Load]:
-    """Every load below `expr`, in no order; without `selected` only those that no selection may
-    skip. Written for speed, as is `map_loads`: passes spend most of their time here."""
-    found: list[Load] = []
     stack = [expr]
     while stack:
         node = stack.pop()
         if type(node) is Call:
             stack += node.args
-        elif type(node) is Load:
-            found.append(node)
-            stack += node.indices
-        elif type(node) not in _LEAVES and (selected or type(node) is not Select):
+        elif isinstance(node, _LANES):
+            return node.lanes
+        elif type(node) not in _LEAVES and type(node) is not Reduce:
             stack += expr_children(node)
-    return found
+    return 1
 
 
-def map_loads(expr: Expr, fn: Callable[[Load], Expr]) -> Expr:
-    """`expr` with `fn` applied to its loads, inner ones first."""
-    if type(expr) in _LEAVES:
-        return expr
-    old = expr_children(expr)
-    new = tuple([map_loads(child, fn) for child in old])
-    if any(a is not b for a, b in zip(old, new, strict=True)):
-        expr = with_children(expr, new)
-    return fn(expr) if isinstance(expr, Load) else expr
+class Loads:
+    """The loads of expressions, in the order of their evaluation. Passes spend most of their time
+    here: no expression, and no subscript that copies of code share, is looked at twice."""
+
+    def __init__(self, selected: bool = True) -> None:
+        """Without `selected` only the loads that no selection may skip."""
+        self._selected = selected
+        #: by identity; the expression is kept so that its identity is not given to another
+        self._known: dict[int, tuple[Expr, list[Load]]] = {}
+        self._direct: dict[int, Load] = {}
+
+    def of(self, expr: Expr) -> list[Load]:
+        """The loads below `expr`; those of a subscript stand before the load that uses it."""
+        found = self._known.get(id(expr))
+        if found is None:
+            found = self._known[id(expr)] = (expr, self._below(expr))
+        return found[1]
+
+    def _below(self, expr: Expr) -> list[Load]:
+        found: list[Load] = []
+        stack = [expr]
+        while stack:
+            node = stack.pop()
+            if type(node) is Call:
+                stack += node.args
+            elif type(node) is Load:
+                found.append(node)
+                if id(node) not in self._direct:
+                    stack += self._indirect(node)
+            elif type(node) not in _LEAVES and (self._selected or type(node) is not Select):
+                stack += expr_children(node)
+        found.reverse()
+        return found
+
+    def _indirect(self, load: Load) -> tuple[Expr, ...]:
+        """The subscripts of `load`, unless they hold no loads."""
+        if not all(map(index_only, load.indices)):
+            return load.indices
+        self._direct[id(load)] = load
+        return ()
+
+
+def map_loads(fn: Callable[[Load], Expr]) -> Callable[[Expr], Expr]:
+    """A function that applies `fn` to the loads in an expression, inner ones first. What
+    expressions share stays shared. Valid as long as the expressions are held."""
+    known: dict[int, Expr] = {}
+
+    def mapped(expr: Expr) -> Expr:
+        if type(expr) in _LEAVES:
+            return expr
+        found = known.get(id(expr))
+        if found is None:
+            found = map_children(expr, mapped)
+            found = known[id(expr)] = fn(found) if isinstance(found, Load) else found
+        return found
+
+    return mapped
 
 
 def index_only(expr: Expr) -> bool:
     """Whether `expr` is arithmetic on loop variables and literals alone."""
-    match expr:
-        case Const() | Var():
-            return True
-        case Load() | Cast() | Ramp():
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if type(node) is Call:
+            stack += node.args
+        elif isinstance(node, _NO_INDEX):
             return False
-    return all(index_only(c) for c in expr_children(expr))
+        else:
+            stack += expr_children(node)
+    return True
 
 
 def computes_from_ramp(expr: Expr) -> bool:

@@ -50,45 +50,96 @@ def partition_tails(program: Program, target: Target) -> Program:
     """Main parts carry no guard, tails get exact extents. A guard that does not bound one loop by
     a constant stays where it is."""
     del target
-    return replace(program, body=_in_body(program.body, {}, names_of(program)))
+    return replace(program, body=_Cutter(names_of(program)).body(program.body, {}))
 
 
-def _in_body(body: Body, ranges: Ranges, names: Names) -> Body:
-    out: list[Stmt] = []
-    for stmt in body:
-        match stmt:
-            case For():
-                out.extend(_in_loop(stmt, ranges, names))
-            case If():
-                out.extend(_in_guard(stmt, ranges, names))
-            case _:
-                out.append(stmt)
-    return same_or_new(body, tuple(out))
+class _Cutter:
+    """Cuts loops; what it found out about a condition serves every loop around it."""
 
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        #: by identity; what was looked at is kept so that its identity is not given to another
+        self._forms: dict[int, tuple[Expr, Linear | None]] = {}
+        self._selected: dict[int, tuple[Expr, list[Expr]]] = {}
 
-def _in_guard(stmt: If, ranges: Ranges, names: Names) -> Body:
-    kept = [simplify_cond(c, ranges) for c in conjuncts(stmt.cond)]
-    if any(is_const(c, False) for c in kept):
-        return ()
-    body = _in_body(stmt.body, ranges, names)
-    cond = all_of(kept)
-    if cond == TRUE or not body:
-        return body
-    return (If(cond, body),)
+    def body(self, body: Body, ranges: Ranges) -> Body:
+        out: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case For():
+                    out.extend(self.loop(stmt, ranges))
+                case If():
+                    out.extend(self.guard(stmt, ranges))
+                case _:
+                    out.append(stmt)
+        return same_or_new(body, tuple(out))
 
+    def guard(self, stmt: If, ranges: Ranges) -> Body:
+        kept = [simplify_cond(c, ranges) for c in conjuncts(stmt.cond)]
+        if any(is_const(c, False) for c in kept):
+            return ()
+        body = self.body(stmt.body, ranges)
+        cond = all_of(kept)
+        if cond == TRUE or not body:
+            return body
+        return (If(cond, body),)
 
-def _in_loop(loop: For, ranges: Ranges, names: Names) -> Body:
-    hard = _cuts(loop, _guards(loop.body, {}))
-    soft = _cuts(loop, _selections(loop.body, {})) if loop.kind is LoopKind.SERIAL else set()
-    cuts = _affordable(loop, hard | soft, MAX_SELECTION_STORES if soft else MAX_STORES)
-    cuts = cuts or _affordable(loop, hard, MAX_STORES)
-    if not cuts:
-        body = _in_body(loop.body, {**ranges, loop.var: loop.extent}, names)
-        return (with_body(loop, body),) if body else ()
-    out: list[Stmt] = []
-    for start, stop in zip([0, *cuts], [*cuts, loop.extent], strict=True):
-        out.extend(_in_loop(_part(loop, start, stop, names), ranges, names))
-    return tuple(out)
+    def loop(self, loop: For, ranges: Ranges) -> Body:
+        hard = self.cuts(loop, _guards(loop.body, {}))
+        serial = loop.kind is LoopKind.SERIAL
+        soft = self.cuts(loop, self.selections(loop.body, {})) if serial else set()
+        cuts = _affordable(loop, hard | soft, MAX_SELECTION_STORES if soft else MAX_STORES)
+        cuts = cuts or _affordable(loop, hard, MAX_STORES)
+        if not cuts:
+            body = self.body(loop.body, {**ranges, loop.var: loop.extent})
+            return (with_body(loop, body),) if body else ()
+        out: list[Stmt] = []
+        for start, stop in zip([0, *cuts], [*cuts, loop.extent], strict=True):
+            out.extend(self.loop(_part(loop, start, stop, self.names), ranges))
+        return tuple(out)
+
+    def cuts(self, loop: For, conditions: Iterable[tuple[Expr, Ranges]]) -> set[int]:
+        """Iterations inside `loop` at which one of the conditions becomes or ceases to be always
+        true, or possible. A condition may depend on `loop` and on loops inside it."""
+        return {c for c in self.changes(loop, conditions) if 0 < c < loop.extent}
+
+    def changes(self, loop: For, conditions: Iterable[tuple[Expr, Ranges]]) -> Iterator[int]:
+        for cond, inner in conditions:
+            form = self.form(cond)
+            factor = form.coefficient(loop.var) if form else 0
+            if form is None or factor == 0:
+                continue
+            rest = form.plus(Linear({Var(loop.var): factor}), -1)
+            if not all(isinstance(a, Var) and a.name in inner for a in rest.terms):
+                continue
+            for bound in linear_bounds(rest, inner):
+                yield bound // -factor + 1 if factor < 0 else -(bound // factor)
+
+    def form(self, cond: Expr) -> Linear | None:
+        """The form f where `cond` says f >= 0."""
+        if id(cond) not in self._forms:
+            self._forms[id(cond)] = (cond, as_nonnegative(cond))
+        return self._forms[id(cond)][1]
+
+    def selections(self, body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
+        """Every part of the condition of a guarded read below `body`; serial loops are cut for
+        them, tiles are not."""
+        for stmt in body:
+            match stmt:
+                case For():
+                    yield from self.selections(stmt.body, {**inner, stmt.var: stmt.extent})
+                case If():
+                    yield from self.selections(stmt.body, inner)
+                case Store():
+                    yield from ((cond, inner) for cond in self.selected_by(stmt.value))
+
+    def selected_by(self, value: Expr) -> list[Expr]:
+        """Every part of the conditions in `value`."""
+        if id(value) not in self._selected:
+            selects = (node for node in walk_exprs(value) if isinstance(node, Select))
+            parts = [cond for select in selects for cond in conjuncts(select.cond)]
+            self._selected[id(value)] = (value, parts)
+        return self._selected[id(value)][1]
 
 
 def _part(loop: For, start: int, stop: int, names: Names) -> For:
@@ -96,34 +147,16 @@ def _part(loop: For, start: int, stop: int, names: Names) -> For:
     which keeps its local values apart."""
     var = names.fresh(loop.var) if start else loop.var
     body = copy_body(loop.body, names) if start else loop.body
-    value: Expr = Call("add", (Var(var), Const(start)), INDEX) if start else Var(var)
     if stop - start == 1:
-        value = Const(start)
-    return For(var, stop - start, loop.kind, substitute(body, {loop.var: value}))
+        body = substitute(body, {loop.var: Const(start)})
+    elif start:
+        body = substitute(body, {loop.var: Call("add", (Var(var), Const(start)), INDEX)})
+    return For(var, stop - start, loop.kind, body)
 
 
 def _affordable(loop: For, cuts: set[int], limit: int) -> list[int]:
     """The cuts in order; none if the copies would hold more than `limit` stores."""
-    return sorted(cuts) if _weight(loop.body) * (len(cuts) + 1) <= limit else []
-
-
-def _cuts(loop: For, conditions: Iterable[tuple[Expr, Ranges]]) -> set[int]:
-    """Iterations inside `loop` at which one of the conditions becomes or ceases to be always true,
-    or possible. A condition may depend on `loop` and on loops inside it."""
-    return {c for c in _changes(loop, conditions) if 0 < c < loop.extent}
-
-
-def _changes(loop: For, conditions: Iterable[tuple[Expr, Ranges]]) -> Iterator[int]:
-    for cond, inner in conditions:
-        form = as_nonnegative(cond)
-        factor = form.coefficient(loop.var) if form else 0
-        if form is None or factor == 0:
-            continue
-        rest = form.plus(Linear({Var(loop.var): factor}), -1)
-        if not all(isinstance(a, Var) and a.name in inner for a in rest.terms):
-            continue
-        for bound in linear_bounds(rest, inner):
-            yield bound // -factor + 1 if factor < 0 else -(bound // factor)
+    return sorted(cuts) if cuts and _weight(loop.body) * (len(cuts) + 1) <= limit else []
 
 
 def _guards(body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
@@ -136,21 +169,6 @@ def _guards(body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
                 for cond in conjuncts(stmt.cond):
                     yield cond, inner
                 yield from _guards(stmt.body, inner)
-
-
-def _selections(body: Body, inner: Ranges) -> Iterator[tuple[Expr, Ranges]]:
-    """Every part of the condition of a guarded read below `body`; serial loops are cut for them,
-    tiles are not."""
-    for stmt in body:
-        match stmt:
-            case For():
-                yield from _selections(stmt.body, {**inner, stmt.var: stmt.extent})
-            case If():
-                yield from _selections(stmt.body, inner)
-            case Store():
-                for node in walk_exprs(stmt.value):
-                    if isinstance(node, Select):
-                        yield from ((cond, inner) for cond in conjuncts(node.cond))
 
 
 def _weight(body: Body) -> int:

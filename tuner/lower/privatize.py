@@ -9,12 +9,13 @@ value of it outlives an iteration. One for which that cannot be shown goes to th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from tuner.ir.nodes import Expr, For, Load, Program, Scope, Stmt, Store
-from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body, with_body
-from tuner.lower.dataflow import Touched, buffers_touched, read_before_written
+from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body, same_or_new, with_body
+from tuner.lower.dataflow import Touched, read_before_written
+from tuner.lower.exprs import Loads
 from tuner.lower.names import Names, names_of
 from tuner.target import Target
 
@@ -23,42 +24,64 @@ def privatize(program: Program, target: Target) -> Program:
     """Renames the uses of LOCAL buffers loop by loop, from the outside in."""
     del target
     local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
-    copies = {b.name: b.name for b in program.locals if b.name in local}
-    kept = read_before_written(program.body, local)
-    body = _in_body(program.body, local - kept, names_of(program), copies)
-    workspace = _unsafe(body, set(copies) - kept) | kept
+    splitter = _Splitter(names_of(program), [b.name for b in program.locals if b.name in local])
+    kept = read_before_written(program.body, local, splitter.touched)
+    body = splitter.body(program.body, local - kept)
+    workspace = kept | splitter.unsafe(body, set(splitter.copies) - kept)
     buffers = [b for b in program.locals if b.name not in local]
-    for name, source in copies.items():
+    for name, source in splitter.copies.items():
         scope = Scope.GLOBAL if name in workspace else Scope.LOCAL
         buffers.append(replace(program.buffer(source), name=name, scope=scope))
-    used = buffers_touched(body)
+    used = set().union(*splitter.touched.of_each(body))
     return replace(program, locals=tuple(b for b in buffers if b.name in used), body=body)
 
 
-def _in_body(body: Body, local: set[str], names: Names, copies: dict[str, str]) -> Body:
-    """Splits those of `local` whose users in `body` are loops that each define what they read."""
-    if not local:
-        return body
-    touched = [names & local for names in Touched().of_each(body)]
-    exposed = [
-        read_before_written(s.body, t) if isinstance(s, For) else t
-        for s, t in zip(body, touched, strict=True)
-    ]
-    splittable = local - set().union(*exposed)
-    seen: set[str] = set()
-    out: list[Stmt] = []
-    for stmt, uses in zip(body, touched, strict=True):
-        mine = uses & splittable
-        if not isinstance(stmt, For) or not mine:
-            out.append(stmt)
-            continue
-        renamed = {n: names.fresh(n) for n in sorted(mine & seen)}
-        copies.update({new: copies[old] for old, new in renamed.items()})
-        seen |= mine
-        inner = _renamed(stmt.body, renamed)
-        below = {renamed.get(n, n) for n in mine}
-        out.append(with_body(stmt, _in_body(inner, below, names, copies)))
-    return tuple(out)
+class _Splitter:
+    """Gives out the copies, and knows of which buffer each is one."""
+
+    def __init__(self, names: Names, local: Iterable[str]) -> None:
+        self.names, self.copies = names, {name: name for name in local}
+        self.touched = Touched(Loads())
+
+    def body(self, body: Body, local: Set[str]) -> Body:
+        """Splits those of `local` whose users in `body` are loops that each define what they
+        read."""
+        if not local:
+            return body
+        touched = [names & local for names in self.touched.of_each(body)]
+        exposed = [
+            read_before_written(s.body, t, self.touched) if isinstance(s, For) and t else t
+            for s, t in zip(body, touched, strict=True)
+        ]
+        splittable = local - set().union(*exposed)
+        seen: set[str] = set()
+        out: list[Stmt] = []
+        for stmt, uses in zip(body, touched, strict=True):
+            mine = uses & splittable
+            if not isinstance(stmt, For) or not mine:
+                out.append(stmt)
+                continue
+            renamed = {n: self.names.fresh(n) for n in sorted(mine & seen)}
+            self.copies.update({new: self.copies[old] for old, new in renamed.items()})
+            seen |= mine
+            inner = _renamed(stmt.body, renamed)
+            below = {renamed.get(n, n) for n in mine}
+            out.append(with_body(stmt, self.body(inner, below)))
+        return same_or_new(body, tuple(out))
+
+    def unsafe(self, body: Body, local: Set[str]) -> set[str]:
+        """Those of `local` whose innermost common loop lets a value pass from one iteration to
+        the next."""
+        out: set[str] = set()
+        for name in local:
+            inner, enclosing = body, body
+            while len(users := [s for s in inner if name in self.touched.of(s)]) == 1:
+                if not isinstance(users[0], For):
+                    break
+                inner = enclosing = users[0].body
+            if enclosing is not body and read_before_written(enclosing, {name}, self.touched):
+                out.add(name)
+        return out
 
 
 def _renamed(body: Body, names: Mapping[str, str]) -> Body:
@@ -76,18 +99,3 @@ def _renamed(body: Body, names: Mapping[str, str]) -> Body:
         return stmt
 
     return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
-
-
-def _unsafe(body: Body, local: set[str]) -> set[str]:
-    """Those of `local` whose innermost common loop lets a value pass from one iteration to the
-    next."""
-    out: set[str] = set()
-    for name in local:
-        inner, enclosing = body, body
-        while len(users := [s for s in inner if name in buffers_touched((s,))]) == 1:
-            if not isinstance(users[0], For):
-                break
-            inner = enclosing = users[0].body
-        if enclosing is not body and name in read_before_written(enclosing, {name}):
-            out.add(name)
-    return out

@@ -20,7 +20,7 @@ from tuner.ir.visit import (
     stmt_exprs,
     walk,
 )
-from tuner.lower.exprs import loads_in, map_loads
+from tuner.lower.exprs import Loads, map_loads
 from tuner.lower.names import Names, names_of
 from tuner.target import Target
 
@@ -37,7 +37,8 @@ def promote_registers(program: Program, target: Target) -> Program:
     local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
     plans: dict[str, _Variables] = {}
     buffers: list[Buffer] = []
-    accesses = _accesses(program.body, local)
+    loads = Loads()
+    accesses = _accesses(program.body, local, loads)
     for buffer in program.locals:
         clusters = _clusters(accesses[buffer.name]) if buffer.name in local else None
         if not clusters:
@@ -46,14 +47,14 @@ def promote_registers(program: Program, target: Target) -> Program:
         plans[buffer.name] = _named(buffer, clusters, names)
         for (_, name), (first, stop) in zip(plans[buffer.name], clusters, strict=True):
             buffers.append(replace(buffer, name=name, shape=(stop - first,)))
-    body = _redirected(program.body, plans) if plans else program.body
+    body = _redirected(program.body, plans, loads) if plans else program.body
     return replace(program, locals=tuple(buffers), body=body)
 
 
-def registers(program: Program) -> dict[str, int]:
+def registers(program: Program, loads: Loads) -> dict[str, int]:
     """Name and lanes of every LOCAL buffer that is a variable: a scalar or one vector."""
     local = {b.name: b.size for b in program.locals if b.scope is Scope.LOCAL}
-    accesses = _accesses(program.body, set(local))
+    accesses = _accesses(program.body, set(local), loads)
     found = {n: _clusters(accesses[n]) for n in local}
     return {n: local[n] for n, clusters in found.items() if clusters == [(0, local[n])]}
 
@@ -64,10 +65,10 @@ def _named(buffer: Buffer, clusters: list[tuple[int, int]], names: Names) -> _Va
     return [(first, names.fresh(buffer.name)) for first, _ in clusters]
 
 
-def _accesses(body: Body, local: set[str]) -> dict[str, set[_Access] | None]:
+def _accesses(body: Body, local: set[str], loads: Loads) -> dict[str, set[_Access] | None]:
     """What is accessed of each local buffer; None where some subscript is no constant."""
     out: dict[str, set[_Access] | None] = {name: set() for name in local}
-    for name, index, stored in _subscripts(body):
+    for name, index, stored in _subscripts(body, loads):
         known = out.get(name)
         if known is None:
             continue
@@ -81,12 +82,12 @@ def _accesses(body: Body, local: set[str]) -> dict[str, set[_Access] | None]:
     return out
 
 
-def _subscripts(body: Body) -> Iterator[tuple[str, Expr, bool]]:
+def _subscripts(body: Body, loads: Loads) -> Iterator[tuple[str, Expr, bool]]:
     for stmt in walk(body):
         if isinstance(stmt, Store):
             yield stmt.buffer, stmt.indices[0], True
         for expr in stmt_exprs(stmt):
-            for load in loads_in(expr):
+            for load in loads.of(expr):
                 yield load.buffer, load.indices[0], False
 
 
@@ -108,13 +109,16 @@ def _size(interval: tuple[int, int]) -> int:
     return interval[1] - interval[0]
 
 
-def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
+def _redirected(body: Body, plans: dict[str, _Variables], loads: Loads) -> Body:
     def place(buffer: str, index: Expr) -> tuple[str, Expr]:
         first = int(index.value) if isinstance(index, Const) else _start(index)
         start, name = max(v for v in plans[buffer] if v[0] <= first)
         if isinstance(index, Ramp):
             return name, Ramp(Const(first - start), 1, index.lanes)
         return name, Const(first - start)
+
+    def in_expr(expr: Expr) -> Expr:
+        return in_loads(expr) if any(x.buffer in plans for x in loads.of(expr)) else expr
 
     def in_load(load: Load) -> Expr:
         if load.buffer not in plans:
@@ -128,7 +132,8 @@ def _redirected(body: Body, plans: dict[str, _Variables]) -> Body:
             return Store(name, (index,), stmt.value, stmt.reduce)
         return stmt
 
-    return rewrite_body(map_body_exprs(body, lambda e: map_loads(e, in_load)), in_stmt)
+    in_loads = map_loads(in_load)
+    return rewrite_body(map_body_exprs(body, in_expr), in_stmt)
 
 
 def _start(index: Expr) -> int:

@@ -25,7 +25,7 @@ from tuner.ir.nodes import (
     Store,
 )
 from tuner.ir.visit import Body, same_or_new, with_body
-from tuner.lower.exprs import lanes, loads_in, map_loads
+from tuner.lower.exprs import Loads, lanes, map_loads
 from tuner.lower.names import Names, names_of
 from tuner.target import Target
 
@@ -42,7 +42,7 @@ def share_loads(program: Program, target: Target) -> Program:
 
 class _Sharer:
     def __init__(self, names: Names, skipped: set[str]) -> None:
-        self.names, self.skipped = names, skipped
+        self.names, self.skipped, self.loads = names, skipped, Loads(selected=False)
         self.variables: list[Buffer] = []
 
     def body(self, body: Body) -> Body:
@@ -60,34 +60,28 @@ class _Sharer:
 
     def run(self, run: list[Store]) -> Iterator[Stmt]:
         written = {s.buffer for s in run}
-        loaded = [loads_in(s.value, selected=False)[::-1] for s in run]
+        loaded = [self.loads.of(s.value) for s in run]
         equal: dict[Load, Load] = {}
         first: dict[int, Load] = {}
         counts: Counter[int] = Counter()
         for load in (x for loads in loaded for x in loads):
             if load.buffer not in self.skipped and load.buffer not in written:
-                first[id(load)] = one = equal.setdefault(load, load)
-                counts[id(one)] += 1
+                if id(load) not in first:
+                    first[id(load)] = equal.setdefault(load, load)
+                counts[id(first[id(load)])] += 1
         shared = {i: self.variable(x) for i, x in first.items() if i == id(x) and counts[i] > 1}
+        reading = map_loads(lambda load: shared.get(id(first.get(id(load), load)), load))
+        waiting = dict(shared)
         for stmt, loads in zip(run, loaded, strict=True):
             for load in loads:
                 one = first.get(id(load), load)
-                if (variable := shared.get(id(one))) and equal.pop(one, None):
+                if variable := waiting.pop(id(one), None):
                     yield Store(variable.buffer, variable.indices, one)
-            yield _reading(stmt, first, shared) if shared else stmt
+            value = reading(stmt.value) if shared else stmt.value
+            yield Store(stmt.buffer, stmt.indices, value, stmt.reduce)
 
     def variable(self, load: Load) -> Load:
         name, width = self.names.fresh(load.buffer), lanes(load)
         self.variables.append(Buffer(name, load.dtype, (width,), Scope.LOCAL))
         index: Expr = Ramp(Const(0), 1, width) if width > 1 else Const(0)
         return Load(name, (index,), load.dtype)
-
-
-def _reading(stmt: Store, first: dict[int, Load], shared: dict[int, Load]) -> Store:
-    """`stmt` with its repeated loads read from their variables."""
-
-    def in_load(load: Load) -> Expr:
-        return shared.get(id(first.get(id(load), load)), load)
-
-    value = map_loads(stmt.value, in_load)
-    return stmt if value is stmt.value else replace(stmt, value=value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from tuner.dtypes import INDEX
 from tuner.ir.affine import Linear, Ranges, linear, simplify_index
@@ -29,6 +30,7 @@ from tuner.target import Target
 #: stores of one written-out loop; a larger one stays a serial loop
 MAX_STORES = 2048
 
+_ARITHMETIC = (Call, Var)
 #: an expression or statement as a function of the loop variable's value
 _At = Callable[[int], Expr]
 
@@ -97,12 +99,14 @@ class _Templates:
     def changing(self, expr: Expr) -> _At | None:
         """None for an expression without the loop variable. Copies share what did not change, so
         an expression met before is not looked at again."""
+        if isinstance(expr, Const):
+            return None
         if id(expr) not in self._known:
             self._known[id(expr)] = (expr, self._looked_at(expr))
         return self._known[id(expr)][1]
 
     def _looked_at(self, expr: Expr) -> _At | None:
-        if expr.dtype == INDEX and isinstance(expr, Var | Call | Const):
+        if isinstance(expr, _ARITHMETIC) and expr.dtype == INDEX:
             form = linear(expr)
             if all(isinstance(atom, Var) for atom in form.terms):
                 return self._linear(form)
@@ -113,17 +117,22 @@ class _Templates:
         if not any(parts):
             return None
         both = list(zip(parts, children, strict=True))
-        return lambda v: with_children(expr, tuple([p(v) if p else c for p, c in both]))
+
+        def at(value: int) -> Expr:
+            return with_children(expr, tuple([p(value) if p else c for p, c in both]))
+
+        # a load is what copies share; whoever looks at loads later looks at it once
+        return at if isinstance(expr, Call) else cache(at)
 
     def _linear(self, form: Linear) -> _At | None:
         factor = form.coefficient(self.var)
         if factor == 0:
             return None
-        rest = form.plus(Linear({Var(self.var): factor}), -1)
-        if not rest.terms:
-            return lambda v: Const(rest.const + factor * v)
-        base = Linear(rest.terms).expr()
-        return lambda v: _plus(base, rest.const + factor * v)
+        const, rest = form.const, {a: c for a, c in form.terms.items() if a != Var(self.var)}
+        if not rest:
+            return lambda v: Const(const + factor * v)
+        base = Linear(rest).expr()
+        return lambda v: _plus(base, const + factor * v)
 
     def _quasi_affine(self, expr: Expr) -> _At:
         return lambda v: simplify_index(substitute_expr(expr, {self.var: Const(v)}), self.ranges)
