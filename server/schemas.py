@@ -156,11 +156,23 @@ class BestOut(BaseModel):
     items: list[ScheduleOut]
 
 
+class HunkOut(BaseModel):
+    """Lines that a step replaced; one side may be empty. Lines are counted from 1."""
+
+    before_line: int
+    removed: list[str]
+    after_line: int
+    added: list[str]
+
+
 class StageOut(BaseModel):
     """A program after one step; the first stage is the program itself, with an empty step."""
 
     step: str
     program: str
+    diff: list[HunkOut] | None = Field(
+        default=None, description="what differs from the stage before; only with ?diff=true"
+    )
 
 
 class StagesOut(BaseModel):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from server.auth import Reader
-from server.schemas import BestIn, BestOut, ScheduleOut, StageOut, StagesOut
+from server.schemas import BestIn, BestOut, HunkOut, ScheduleOut, StageOut, StagesOut
 from server.services.best import best_of
 from server.services.service import ServiceOf
 from server.services.views import schedule_view
 from server.services.workloads import resolve
+from tuner.differences import hunks
 from tuner.frontends.text import parse
 from tuner.ir.show import show
 from tuner.schedule.apply import trace
@@ -59,16 +61,23 @@ def show_source(id: str, service: ServiceOf, _who: Reader) -> Response:
     return Response(text, media_type="text/x-c")
 
 
-@router.get("/{id}/program")
-def show_program(id: str, service: ServiceOf, _who: Reader) -> StagesOut:
+@router.get("/{id}/program", response_model_exclude_unset=True)
+def show_program(
+    id: str,
+    service: ServiceOf,
+    _who: Reader,
+    diff: Annotated[bool, Query(description="also the lines that each step changed")] = False,
+) -> StagesOut:
     """The program before the first step and after every one."""
     schedule = service.log.schedule(id)
     workload = service.log.workload(schedule.workload)
     steps = schedule_from_json(schedule.steps)
-    programs = trace(parse(workload.text), steps)
+    programs = [show(program) for program in trace(parse(workload.text), steps)]
     texts = ["", *(step_text(step) for step in steps)]
     stages = [
-        StageOut(step=text, program=show(program))
-        for text, program in zip(texts, programs, strict=True)
+        StageOut(step=text, program=program) for text, program in zip(texts, programs, strict=True)
     ]
+    if diff:
+        for stage, before in zip(stages, [programs[0], *programs[:-1]], strict=True):
+            stage.diff = [HunkOut(**asdict(hunk)) for hunk in hunks(before, stage.program)]
     return StagesOut(names=dict(workload.names), stages=stages)

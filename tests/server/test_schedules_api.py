@@ -130,6 +130,19 @@ def test_a_schedule_its_source_and_its_programs_are_shown(server, tuned):
     assert shown["names"]["b0"] == "a"
 
 
+def test_a_schedule_tells_the_lines_that_each_step_changed(server, tuned):
+    _, (fast, _) = tuned
+    path = f"/v1/schedules/{fast.id}/program"
+    assert "diff" not in server.admin.get(path).json()["stages"][1]
+    first, split, unroll = server.admin.get(path, params={"diff": "true"}).json()["stages"]
+    assert first["diff"] == []
+    (loop,) = unroll["diff"]
+    assert [line.strip() for line in loop["removed"]] == ["for l2i in range(2):"]
+    assert [line.strip() for line in loop["added"]] == ["for l2i in unrolled(2):"]
+    before = split["program"].splitlines()
+    assert before[loop["before_line"] - 1 :][: len(loop["removed"])] == loop["removed"]
+
+
 @pytest.mark.parametrize("part", ["", "/source", "/program"])
 def test_an_unknown_schedule_is_not_found(shared, part):
     answer = shared.admin.get(f"/v1/schedules/s1:none{part}")

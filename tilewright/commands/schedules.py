@@ -11,6 +11,7 @@ import typer
 from tilewright import output, units
 from tilewright.client import HttpClient, Json
 from tilewright.commands import options
+from tilewright.diffs import print_diffs
 
 ScheduleId = Annotated[
     str, typer.Argument(help="The schedule's id, as `tilewright best` shows it.")
@@ -51,12 +52,22 @@ def _target(name: str | None) -> Json:
     return {} if name is None else {"target": name}
 
 
-def show(context: typer.Context, schedule: ScheduleId, as_json: options.JsonFlag = False) -> None:
+def show(
+    context: typer.Context,
+    schedule: ScheduleId,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="What each step changed, side by side on a terminal.")
+    ] = False,
+    as_json: options.JsonFlag = False,
+) -> None:
     """Show a schedule's program, as written and after each step."""
     with options.connect(context) as client:
-        found = client.get(f"/v1/schedules/{schedule}/program")
+        asked = {"diff": "true"} if diff else {}
+        found = client.get(f"/v1/schedules/{schedule}/program", **asked)
     if as_json:
         output.print_json(found)
+    elif diff:
+        print_diffs(found, output.console())
     else:
         sys.stdout.write(stages_text(found))
 
