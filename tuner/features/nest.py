@@ -8,7 +8,7 @@ points agree. Guards are left out: a nest is as long as it is issued, not as it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class Nest:
 
     def has(self, loop: str) -> bool:
         """Whether `loop` is around the store; always so for ""."""
-        return not loop or any(item.name == loop for item in self.loops)
+        return not loop or loop in [item.name for item in self.loops]
 
     def accesses(self) -> tuple[Access, ...]:
         """The write, then the reads."""
@@ -125,7 +125,12 @@ class Nest:
 
     def with_accesses(self, change: Callable[[Access], Access]) -> Nest:
         """The nest with `change` made to what it writes and reads."""
-        return replace(self, write=change(self.write), reads=tuple(change(r) for r in self.reads))
+        reads = tuple([change(r) for r in self.reads])
+        return Nest(self.loops, change(self.write), reads, self.reduces, self.cheap, self.costly)
+
+    def with_loops(self, loops: tuple[Loop, ...]) -> Nest:
+        """The nest with other loops around it."""
+        return Nest(loops, self.write, self.reads, self.reduces, self.cheap, self.costly)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,7 @@ class Kernel:
 
     def each(self, change: Callable[[Nest], Nest]) -> Kernel:
         """The kernel with `change` made to each nest."""
-        return replace(self, nests=tuple(change(nest) for nest in self.nests))
+        return Kernel(tuple([change(nest) for nest in self.nests]), self.shapes)
 
 
 def kernel_of(program: Program) -> Kernel:

@@ -7,7 +7,6 @@ arrays: the nests of a replayed kernel are the nests of the concretely scheduled
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,10 +45,10 @@ def _split(kernel: Kernel, step: Split, values: Columns) -> Kernel:
             return dim
         rest = {name: s for name, s in dim.steps.items() if name != step.loop}
         by = dim.steps[step.loop]
-        return replace(dim, steps={**rest, step.outer: by * factor, step.inner: by})
+        return Dim({**rest, step.outer: by * factor, step.inner: by}, dim.modulus)
 
     def in_access(access: Access) -> Access:
-        return replace(access, dims=tuple(in_dim(d) for d in access.dims))
+        return Access(access.buffer, tuple([in_dim(d) for d in access.dims]))
 
     def in_nest(nest: Nest) -> Nest:
         if not nest.has(step.loop):
@@ -61,7 +60,7 @@ def _split(kernel: Kernel, step: Split, values: Columns) -> Kernel:
                 loops.append(Loop(step.inner, factor))
             else:
                 loops.append(loop)
-        return replace(nest, loops=tuple(loops)).with_accesses(in_access)
+        return nest.with_loops(tuple(loops)).with_accesses(in_access)
 
     return kernel.each(in_nest)
 
@@ -83,15 +82,17 @@ def _reorder(kernel: Kernel, step: Reorder, values: Columns) -> Kernel:
         loops = tuple(
             by_name[next(moving)] if loop.name in step.loops else loop for loop in nest.loops
         )
-        return replace(nest, loops=loops)
+        return nest.with_loops(loops)
 
     return kernel.each(in_nest)
 
 
 def _annotate(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
     def in_nest(nest: Nest) -> Nest:
-        loops = tuple(replace(x, kind=kind) if x.name == loop else x for x in nest.loops)
-        return replace(nest, loops=loops)
+        if not nest.has(loop):
+            return nest
+        loops = [Loop(x.name, x.extent, kind) if x.name == loop else x for x in nest.loops]
+        return nest.with_loops(tuple(loops))
 
     return kernel.each(in_nest)
 

@@ -248,9 +248,7 @@ def _traffic(sizes: Floats, loops: Sequence[Loop], target: Target) -> tuple[Floa
     moved = around * sizes
     # Past the innermost loop everything fits.
     inside = np.concatenate([sizes[1:], np.zeros((1, sizes.shape[1]))])
-    column = np.arange(points)
-    out = []
-    for room in (target.l1_bytes, target.l2_bytes, target.l3_bytes):
-        first = np.broadcast_to(np.argmax(inside <= room, axis=0), points)
-        out.append(moved[first, column])
-    return out[0], out[1], out[2]
+    rooms = np.array([[[target.l1_bytes]], [[target.l2_bytes]], [[target.l3_bytes]]])
+    first = np.argmax(inside <= rooms, axis=1)
+    l1, l2, l3 = moved[first, np.arange(points)]
+    return l1, l2, l3

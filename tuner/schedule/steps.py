@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from tuner.errors import ScheduleError
@@ -192,8 +192,9 @@ def is_name(text: object) -> bool:
 
 def _step_to_json(step: Step) -> dict[str, Any]:
     out: dict[str, Any] = {"step": step_name(step)}
-    for name, value in asdict(step).items():
-        out[name] = list(value) if isinstance(value, tuple) else value
+    for field in fields(step):
+        value = getattr(step, field.name)
+        out[field.name] = list(value) if isinstance(value, tuple) else value
     return out
 
 
