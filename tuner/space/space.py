@@ -193,20 +193,17 @@ class Space:
         return Population(sketch, choice)
 
     def mutate(self, rng: np.random.Generator, parents: Population) -> Population:
-        """Legal neighbours: one or two knobs moved. One parent in ten is drawn anew instead, from
-        its own sketch or another; so is one whose neighbours are all illegal."""
-        fresh = self.sample(rng, len(parents))
-        choice = fresh.choice.copy()
-        sketch = fresh.sketch.copy()
-        moving = rng.random(len(parents)) >= 0.1
+        """Legal neighbours: one or two knobs moved; the parent itself where all that were tried
+        are illegal."""
+        choice = parents.choice.copy()
         for index, family in enumerate(self.sketches):
-            rows = np.flatnonzero((parents.sketch == index) & moving)
+            rows = np.flatnonzero(parents.sketch == index)
             for _ in range(4):
                 moved = _moved(rng, family.knobs, parents.choice[rows])
                 ok = family.holds(moved)
-                choice[rows[ok]], sketch[rows[ok]] = moved[ok], index
+                choice[rows[ok]] = moved[ok]
                 rows = rows[~ok]
-        return Population(sketch, choice)
+        return Population(parents.sketch, choice)
 
     def cross(self, rng: np.random.Generator, a: Population, b: Population) -> Population:
         """Children with each knob from either parent; `a` itself where the parents' sketches
