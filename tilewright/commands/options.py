@@ -14,7 +14,7 @@ from tilewright.client import HttpClient, Json
 from tuner.errors import TilewrightError
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Op = Annotated[str | None, typer.Option(help="Operator: matmul, dense, conv2d, softmax.")]
+Op = Annotated[str | None, typer.Option(help="An operator: matmul, conv2d, softmax, …")]
 Sizes = Annotated[str, typer.Option(help="The operator's sizes: m=512,n=512,k=512.")]
 DTypeName = Annotated[str, typer.Option(help="Element type.")]
 ProgramFile = Annotated[

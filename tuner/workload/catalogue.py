@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from tuner.errors import WorkloadError
+from tuner.workload.conv1d import CONV1D
 from tuner.workload.conv2d import CONV2D
+from tuner.workload.conv_transpose2d import CONV_TRANSPOSE2D
 from tuner.workload.dense import DENSE
-from tuner.workload.matmul import MATMUL
+from tuner.workload.depthwise_conv2d import DEPTHWISE_CONV2D
+from tuner.workload.elementwise import ELEMENTWISE
+from tuner.workload.matmul import BATCH_MATMUL, MATMUL
+from tuner.workload.movement import CONCAT, EMBEDDING, PAD, SLICE, TRANSPOSE
+from tuner.workload.norms import BATCH_NORM, LAYER_NORM, RMS_NORM
 from tuner.workload.operator import MAY_BE_ZERO, Operator, Size, Sizes
+from tuner.workload.pool2d import AVG_POOL2D, MAX_POOL2D
+from tuner.workload.reductions import ARGMAX, REDUCE_SUM
 from tuner.workload.softmax import SOFTMAX
 
-OPERATORS: dict[str, Operator] = {o.name: o for o in (MATMUL, DENSE, CONV2D, SOFTMAX)}
+OPERATORS: dict[str, Operator] = {
+    o.name: o
+    for o in (
+        MATMUL, BATCH_MATMUL, DENSE, CONV1D, CONV2D, DEPTHWISE_CONV2D, CONV_TRANSPOSE2D,
+        MAX_POOL2D, AVG_POOL2D, SOFTMAX, LAYER_NORM, RMS_NORM, BATCH_NORM, REDUCE_SUM, ARGMAX,
+        TRANSPOSE, CONCAT, PAD, SLICE, EMBEDDING, *ELEMENTWISE,
+    )
+}  # fmt: skip
 
 #: The largest single size; what buffers may hold is limited by the parser.
 MAX_SIZE = 1 << 30
@@ -40,6 +55,8 @@ def complete_sizes(op: str, sizes: Sizes) -> dict[str, Size]:
             raise WorkloadError(f"{op}: unknown size {name!r}; there are: {known}")
     full: dict[str, Size] = {}
     for name, default in operator.sizes.items():
+        if isinstance(default, str):
+            default = full.get(default, default)
         value = sizes.get(name, default)
         if value is None:
             raise WorkloadError(f"{op}: size {name!r} is missing; there are: {known}")

@@ -10,7 +10,7 @@ Size = int | str
 Sizes = Mapping[str, Size]
 
 #: Sizes that may be zero; all others are at least one.
-MAY_BE_ZERO = frozenset(("pad",))
+MAY_BE_ZERO = frozenset(("pad", "start"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,10 @@ class Operator:
     name: str
     #: one sentence for people
     doc: str
-    #: name of each size -> its default, None where it must be given
+    #: name of each size -> its default, None where it must be given; the name of a size before it
+    #: stands for that size's value
     sizes: Mapping[str, Size | None]
+    #: the inputs'; contractions of narrow types write a wider one (tuner.workload.product)
     dtypes: tuple[str, ...]
     #: program text from all sizes and a dtype; raises WorkloadError where the sizes do not fit
     text: Callable[[Mapping[str, int], Mapping[str, str], str], str]
