@@ -7,7 +7,7 @@ from tests.space.programs import PROGRAMS, operator
 from tuner.features.nest import kernel_of
 from tuner.features.replay import replay
 from tuner.schedule.apply import apply
-from tuner.schedule.steps import Split, Tile
+from tuner.schedule.steps import SetScope, Split, Tile
 from tuner.space.build import space_of
 from tuner.space.knobs import Size
 from tuner.target import target
@@ -82,3 +82,8 @@ def test_exp_and_division_are_costly():
     costs = [(n.cheap, n.costly) for n in kernel_of(PROGRAMS["softmax"]).nests]
     assert (1.0, 1.0) in costs
     assert (0.0, 1.0) in costs
+
+
+def test_steps_without_features_are_refused():
+    with pytest.raises(TypeError, match="set_scope has no features: a space that makes it"):
+        replay(kernel_of(PROGRAMS["softmax"]), (SetScope("h", "local"),), {})

@@ -10,6 +10,7 @@ from tuner.ir.visit import Body, loops, stores
 from tuner.schedule.apply import apply
 from tuner.schedule.nest import chain
 from tuner.schedule.steps import (
+    CacheRead,
     CacheWrite,
     ComputeAt,
     DecomposeReduction,
@@ -17,9 +18,11 @@ from tuner.schedule.steps import (
     Reorder,
     Rfactor,
     Schedule,
+    SetScope,
     Split,
     Step,
     Tile,
+    TransformLayout,
     Unroll,
     Vectorize,
 )
@@ -27,6 +30,7 @@ from tuner.schedule.steps import (
 #: A step that makes a program larger than this is not taken, so that tests stay short.
 MAX_INSTANCES = 3000
 FACTORS = (1, 2, 2, 3, 4, 5, 7, 16)
+SCOPES = ("local", "global")
 
 
 class RandomSteps:
@@ -47,6 +51,7 @@ class RandomSteps:
             self._split, self._split, self._reorder, self._reorder, self._tile, self._vectorize,
             self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
             self._compute_at, self._decompose, self._rfactor,
+            self._cache_read, self._set_scope, self._transform_layout,
         )  # fmt: skip
         return self._rng.choice(makers)(program)
 
@@ -92,14 +97,37 @@ class RandomSteps:
 
     def _pack(self, program: Program) -> Step:
         buffer = self._rng.choice(list(program.buffers()))
+        axes = self._layout(len(buffer.shape))
+        loop = self._loop(program) if self._rng.random() < 0.3 else ""
+        return Pack(buffer.name, self.names(1)[0], loop, axes, self.names(len(axes)))
+
+    def _layout(self, rank: int) -> tuple[str, ...]:
         axes: list[str] = []
-        for d in range(len(buffer.shape)):
+        for d in range(rank):
             factor = self._rng.choice(FACTORS)
             tiled = self._rng.random() < 0.5
             axes += [f"{d}//{factor}", f"{d}%{factor}"] if tiled else [str(d)]
         self._rng.shuffle(axes)
-        loop = self._loop(program) if self._rng.random() < 0.3 else ""
-        return Pack(buffer.name, self.names(1)[0], loop, tuple(axes), self.names(len(axes)))
+        return tuple(axes)
+
+    def _cache_read(self, program: Program) -> Step:
+        buffer = self._rng.choice(list(program.buffers()))
+        cache, scope, rank = self.names(1)[0], self._rng.choice(SCOPES), len(buffer.shape)
+        return CacheRead(
+            buffer.name, self._loop(program), cache, scope, self._order(rank), self.names(rank)
+        )
+
+    def _intermediate(self, program: Program) -> Buffer:
+        return self._rng.choice(program.locals or program.params)
+
+    def _set_scope(self, program: Program) -> Step:
+        return SetScope(self._intermediate(program).name, self._rng.choice(SCOPES))
+
+    def _transform_layout(self, program: Program) -> Step:
+        buffer = self._intermediate(program)
+        layout = self._layout(len(buffer.shape))
+        padded = tuple(size + self._rng.randint(0, 3) for size in buffer.shape)
+        return TransformLayout(buffer.name, layout, self._rng.choice(((), padded)))
 
     def _compute_at(self, program: Program) -> Step:
         buffer = self._written(program)

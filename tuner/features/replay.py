@@ -26,14 +26,21 @@ from tuner.schedule.steps import (
     Tile,
     Unroll,
     Vectorize,
+    step_name,
 )
 from tuner.space.knobs import Columns, evaluate
 
 
 def replay(kernel: Kernel, schedule: Schedule, values: Columns) -> Kernel:
-    """`kernel` after all steps; `values` are the knobs that sizes in the steps refer to."""
+    """`kernel` after all steps; `values` are the knobs that sizes in the steps refer to.
+
+    Raises TypeError for a step that no space makes.
+    """
     for step in schedule:
-        kernel = _STEPS[type(step)](kernel, step, values)
+        replayed = _STEPS.get(type(step))
+        if replayed is None:
+            raise TypeError(f"{step_name(step)} has no features: a space that makes it needs them")
+        kernel = replayed(kernel, step, values)
     return kernel
 
 

@@ -10,10 +10,13 @@ from tuner.ir.nodes import Program
 from tuner.ir.show import show_body
 from tuner.schedule.annotate import unroll, vectorize
 from tuner.schedule.cache import cache_write
+from tuner.schedule.cache_read import cache_read
 from tuner.schedule.compute_at import compute_at
 from tuner.schedule.loops import reorder, split, tile
+from tuner.schedule.memory_steps import CacheRead, SetScope, TransformLayout
 from tuner.schedule.pack import pack
 from tuner.schedule.reduction import decompose_reduction, rfactor
+from tuner.schedule.set_scope import set_scope
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
@@ -29,6 +32,7 @@ from tuner.schedule.steps import (
     Vectorize,
     step_text,
 )
+from tuner.schedule.transform_layout import transform_layout
 
 #: The rewrite behind each step; each takes a program and a step of its type.
 REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
@@ -42,6 +46,9 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     ComputeAt: compute_at,
     DecomposeReduction: decompose_reduction,
     Rfactor: rfactor,
+    CacheRead: cache_read,
+    SetScope: set_scope,
+    TransformLayout: transform_layout,
 }
 
 

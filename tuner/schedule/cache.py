@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tuner.errors import ScheduleError
-from tuner.ir.affine import Linear, Ranges
-from tuner.ir.nodes import Buffer, Expr, Load, LoopKind, Program, Scope, Store, Var
-from tuner.ir.visit import Body, stores, with_body
+from tuner.ir.nodes import LoopKind, Program, Scope
+from tuner.ir.visit import stores, with_body
 from tuner.schedule.access import accesses, of_buffer
 from tuner.schedule.cover import overwritten
 from tuner.schedule.nest import (
     Place,
-    build,
     check_count,
     check_fresh,
     declare,
@@ -20,10 +16,9 @@ from tuner.schedule.nest import (
     find,
     find_buffer,
     put,
-    serial,
 )
-from tuner.schedule.region import inside, relaxed, touched
-from tuner.schedule.staging import Staged, redirected, stage
+from tuner.schedule.region import relaxed, touched
+from tuner.schedule.staging import copied, redirected, stage
 from tuner.schedule.steps import CacheWrite
 
 
@@ -66,8 +61,8 @@ def cache_write(program: Program, step: CacheWrite) -> Program:
     shapes = {b.name: b.shape for b in program.buffers()}
     body = redirected(relaxed(body, buffer, shapes, ranges, place.guards()), staged, ranges)
     if loads:
-        body = (*_copy(buffer, staged, loads, ranges, back=False), *body)
-    body = (*body, *_copy(buffer, staged, step.store_loops, ranges, back=True))
+        body = (*copied(buffer, staged, loads, ranges, back=False), *body)
+    body = (*body, *copied(buffer, staged, step.store_loops, ranges, back=True))
     return declare(put(program, place, (with_body(place.loop, body),)), staged.new)
 
 
@@ -85,20 +80,3 @@ def _check_stored_before(program: Program, place: Place, step: CacheWrite) -> No
         f"the body of {step.loop!r} may not overwrite the whole tile of {step.buffer!r}, and "
         f"nothing is stored there before that could be loaded"
     )
-
-
-def _copy(
-    buffer: Buffer, staged: Staged, names: Sequence[str], ranges: Ranges, *, back: bool
-) -> Body:
-    """A nest that copies the tile from `buffer` to its cache, or `back`."""
-    loops = serial(names, staged.region.extents)
-    ranges = {**ranges, **{loop.var: loop.extent for loop in loops}}
-    offsets = tuple(Linear({Var(name): 1}) for name in names)
-    forms = staged.region.element(offsets, ranges)
-    far: tuple[Expr, ...] = tuple(f.expr() for f in forms)
-    near, cache = staged.indices(offsets), staged.new.name
-    if back:
-        store = Store(buffer.name, far, Load(cache, near, buffer.dtype))
-    else:
-        store = Store(cache, near, Load(buffer.name, far, buffer.dtype))
-    return build(loops, inside(forms, buffer.shape, ranges), (store,))

@@ -109,12 +109,33 @@ def splice(body: Body, old: Stmt, new: Body) -> Body:
 
 def declare(program: Program, buffer: Buffer) -> Program:
     """`program` with one more intermediate buffer. Raises ScheduleError if it is too large."""
+    check_size(buffer)
+    return replace(program, locals=(*program.locals, buffer))
+
+
+def check_size(buffer: Buffer) -> None:
+    """Raises ScheduleError where `buffer` is local and too large for that."""
     if buffer.scope == Scope.LOCAL and buffer.bytes > MAX_LOCAL_BYTES:
         raise ScheduleError(
             f"local buffer {buffer.name!r} of shape {buffer.shape} needs {buffer.bytes} bytes; "
             f"at most {MAX_LOCAL_BYTES} may live in registers or on the stack: use smaller tiles"
         )
-    return replace(program, locals=(*program.locals, buffer))
+
+
+def find_intermediate(program: Program, name: str) -> Buffer:
+    """As `find_buffer`; refuses a parameter, whose layout and place are the caller's."""
+    buffer = find_buffer(program, name)
+    if buffer.scope is Scope.PARAM:
+        raise ScheduleError(f"{name!r} is a parameter: only intermediate buffers can be changed")
+    return buffer
+
+
+def redeclare(program: Program, buffer: Buffer) -> Program:
+    """`program` with `buffer` in the place of the intermediate buffer of that name. Raises
+    ScheduleError if it is too large."""
+    check_size(buffer)
+    others = tuple(buffer if b.name == buffer.name else b for b in program.locals)
+    return replace(program, locals=others)
 
 
 def check_fresh(program: Program, *names: str) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges, linear, simplify_linear
-from tuner.ir.nodes import Buffer, Expr, Load, Scope, Stmt, Store
+from tuner.ir.nodes import Buffer, Expr, Load, Scope, Stmt, Store, Var
 from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body
-from tuner.schedule.region import Region
+from tuner.schedule.nest import build, serial
+from tuner.schedule.region import Region, inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +62,21 @@ def redirected(body: Body, staged: Staged, ranges: Ranges) -> Body:
         return stmt
 
     return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
+
+
+def copied(
+    buffer: Buffer, staged: Staged, names: Sequence[str], ranges: Ranges, *, back: bool
+) -> Body:
+    """A nest over the loops `names` that copies the region from `buffer` to the new one, or
+    `back`, guarded where the region may reach out of `buffer`."""
+    loops = serial(names, staged.region.extents)
+    ranges = {**ranges, **{loop.var: loop.extent for loop in loops}}
+    offsets = tuple(Linear({Var(name): 1}) for name in names)
+    forms = staged.region.element(offsets, ranges)
+    far: tuple[Expr, ...] = tuple(f.expr() for f in forms)
+    near, new = staged.indices(offsets), staged.new.name
+    if back:
+        store = Store(buffer.name, far, Load(new, near, buffer.dtype))
+    else:
+        store = Store(new, near, Load(buffer.name, far, buffer.dtype))
+    return build(loops, inside(forms, buffer.shape, ranges), (store,))

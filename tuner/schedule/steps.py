@@ -14,6 +14,7 @@ from typing import Any
 
 from tuner.errors import ScheduleError
 from tuner.ir.words import RESERVED
+from tuner.schedule.memory_steps import CacheRead, SetScope, TransformLayout
 
 #: Version of the JSON form; raised whenever an old schedule would be read differently.
 VERSION = 1
@@ -135,6 +136,9 @@ Step = (
     | ComputeAt
     | DecomposeReduction
     | Rfactor
+    | CacheRead
+    | SetScope
+    | TransformLayout
 )
 Schedule = tuple[Step, ...]
 
@@ -150,6 +154,9 @@ STEPS: dict[str, type[Step]] = {
     "compute_at": ComputeAt,
     "decompose_reduction": DecomposeReduction,
     "rfactor": Rfactor,
+    "cache_read": CacheRead,
+    "set_scope": SetScope,
+    "transform_layout": TransformLayout,
 }
 _NAMES: dict[type[Step], str] = {kind: name for name, kind in STEPS.items()}
 
