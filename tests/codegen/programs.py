@@ -252,4 +252,18 @@ def f(x: f32[200, 100], y: f32[200, 100]):
     for a, b in grid(200, 100):
         y[a, b] = t[199 - a, b]
 """,
+    "lanes that read what later ones write": """
+def f(x: f32[100], y: f32[101], z: f32[90]):
+    for p in range(101):
+        y[p] = 1.0
+    for q in range(90):
+        z[q] = 2.0
+    for i in vectorized(100):
+        y[i] = y[i + 1] * 2.0 + x[i]
+    for j in vectorized(37):
+        z[2 * j] = z[2 * j + 2] + x[j]
+    for k in vectorized(21):
+        z[k] += z[k + 1] * z[41]
+        z[60] += z[k + 60]
+""",
 }

@@ -66,7 +66,8 @@ def f(x: f32[4, 5], y: f32[4], z: f32[4]):
         ("z[i] = 1.0", "y[i] += x[i, k] * z[i]", None),
         ("y[i] = 3.0", "y[i] += x[i, k]", None),
         ("z[i] = 1.0", "y[3 - i] = x[i, k]", "may meet in different iterations of i"),
-        ("z[i] = 1.0", "y[0] += x[i, k]", "may meet in different iterations of i"),
+        ("z[i] = 1.0", "y[0] += x[i, k]", None),
+        ("z[i] = 1.0", "y[3] += x[i, k]", "accumulated at i=0, k=0 and then written at i=3"),
     ],
 )
 def test_what_may_be_cut_in_two(first, update, message):

@@ -57,9 +57,10 @@ def vectorize(program: Program, step: Vectorize) -> Program:
         for i in range(16):      ->    for i in vectorized(16):
             y[i] = x[i]                    y[i] = x[i]
 
-    Legal for a serial loop that contains no loop and whose iterations may run in lockstep: no
-    element that one iteration writes is touched by another, but that all iterations may accumulate
-    into one element with one reducer (a horizontal reduction).
+    Legal for a serial loop that contains no loop and whose iterations may run in lockstep, each
+    statement reading in all of them before it writes in any: no two instances that conflict change
+    places, and an element that several iterations accumulate into is the same in all of them (a
+    horizontal reduction).
     """
     place = find_serial(program, step.loop)
     inner = [loop.var for loop in loops(place.loop.body)]
@@ -67,5 +68,5 @@ def vectorize(program: Program, step: Vectorize) -> Program:
         raise ScheduleError(
             f"only an innermost loop can be vectorized; {step.loop!r} contains {', '.join(inner)}"
         )
-    check_lanes(place.loop, accesses_of(place.loop), place.ranges())
+    check_lanes(place.loop, accesses_of(place.loop), place.ranges(), place.guards())
     return put(program, place, (replace(place.loop, kind=LoopKind.VECTORIZED),))

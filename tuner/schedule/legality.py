@@ -3,8 +3,8 @@
 Two instances conflict where they touch the same element, one of them writes, and they are not both
 accumulations with one reducer. For a pair of accesses, `equal_loops` names the loops whose
 iterations must coincide in every conflict; over those, changing the order changes nothing. Over the
-others a conflict may run, and the order that the program has is kept. The rule is cheap and
-sufficient: what it cannot settle is refused.
+others a conflict may run. This rule is cheap and settles what spaces generate; where it does not,
+`dependence` is asked for a conflict that would really be turned around, and the refusal shows it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from tuner.ir.affine import Linear, Ranges, bounds
 from tuner.ir.nodes import Expr, For, Var
 from tuner.ir.visit import variables
 from tuner.schedule.access import Access
+from tuner.schedule.dependence import Order, TooHard, meeting, nested
 from tuner.schedule.nest import has_load
+
+#: Two accesses, and orders of their instances: the first runs before the second in the program,
+#: but not in the changed one.
+Way = tuple[Access, Access, tuple[Order, ...]]
 
 
 def conflicts(first: Sequence[Access], second: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
@@ -94,56 +99,133 @@ def _varies(atom: Expr, free: set[str]) -> bool:
 
 
 def check_order(
-    old: Sequence[For], new: Sequence[For], found: Sequence[Access], ranges: Ranges
+    old: Sequence[For],
+    new: Sequence[For],
+    found: Sequence[Access],
+    ranges: Ranges,
+    guards: Sequence[Expr] = (),
 ) -> None:
-    """Raises ScheduleError unless the chain `old` may stand in the order `new`."""
+    """Raises ScheduleError unless the chain `old` may stand in the order `new`. `guards` hold
+    around it."""
     after = [loop.var for loop in new]
     for a, b in self_conflicts(found):
         equal = equal_loops(a, b, old, ranges)
         if equal is None:
             continue
         carried = [loop.var for loop in old if loop.var not in equal]
-        if carried != [name for name in after if name not in equal]:
+        moved = [name for name in after if name not in equal]
+        if carried == moved:
+            continue
+        same = (tuple((name, "=") for name in equal),)
+        turned = (nested(carried, "<"), nested(moved, ">"), same)
+        shown = _shown([(a, b, turned), (b, a, turned)], ranges, guards)
+        if shown:
             raise ScheduleError(
                 f"{_pair(a, b)} may meet in different iterations of {', '.join(carried)}: these "
-                f"loops must keep their order; reorder the others, or decompose the reduction first"
+                f"loops must keep their order; reorder the others, or decompose the reduction "
+                f"first{shown}"
             )
 
 
-def check_lanes(loop: For, found: Sequence[Access], ranges: Ranges) -> None:
-    """Raises ScheduleError unless all iterations of `loop` may run in lockstep, one statement of
-    all iterations after the other; accumulations into one element become a horizontal reduction."""
+def check_lanes(
+    loop: For, found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr] = ()
+) -> None:
+    """Raises ScheduleError unless all iterations of `loop` may run in lockstep: one statement of
+    all iterations after the other, each reading in all of them before it writes. Accumulations into
+    one element become a horizontal reduction. `guards` hold around `loop`."""
     for a, b in self_conflicts(found):
         equal = equal_loops(a, b, (loop,), ranges)
-        if equal is not None and loop.var not in equal:
+        if equal is None or loop.var in equal:
+            continue
+        shown = _shown([(*way, _earlier(loop)) for way in _turned_by_lanes(a, b)], ranges, guards)
+        if shown:
             raise ScheduleError(
                 f"{_pair(a, b)} may meet in different iterations of {loop.var}: "
-                f"its iterations cannot become lanes"
+                f"its iterations cannot become lanes{shown}"
             )
     for a in found:
         if not a.accumulates or not any(loop.var in variables(i) for i in a.indices):
             continue
         equal = equal_loops(a, a, (loop,), ranges)
-        if equal is not None and loop.var not in equal:
+        if equal is None or loop.var in equal:
+            continue
+        shown = _shown([(a, a, _earlier(loop))], ranges, guards)
+        if shown:
             raise ScheduleError(
                 f"{a.text()} may be the same element in several iterations of {loop.var}, but not "
-                f"in all: its iterations cannot become lanes"
+                f"in all: its iterations cannot become lanes{shown}"
             )
+
+
+def _turned_by_lanes(a: Access, b: Access) -> list[tuple[Access, Access]]:
+    """Whose instance in an earlier iteration comes later in lockstep, than whose in a later one."""
+    if a.position != b.position:
+        return [(a, b) if a.position > b.position else (b, a)]
+    if a.writes and b.writes:
+        return [(a, b)]
+    return [(a, b) if a.writes else (b, a)]
+
+
+def _earlier(loop: For) -> tuple[Order, ...]:
+    return (nested((loop.var,), "<"),)
+
+
+def check_parallel(
+    loop: For, found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr] = ()
+) -> None:
+    """Raises ScheduleError unless all iterations of `loop` may run at the same time: no element
+    that one iteration writes is touched by another, accumulations included. `found` are the
+    accesses below `loop` but those of buffers that each iteration has for itself; `guards` hold
+    around `loop`."""
+    for i, a in enumerate(found):
+        for b in found[i:]:
+            if a.buffer != b.buffer or not (a.writes or b.writes):
+                continue
+            equal = equal_loops(a, b, (loop,), ranges)
+            if equal is None or loop.var in equal:
+                continue
+            shown = _shown([(a, b, _earlier(loop)), (b, a, _earlier(loop))], ranges, guards)
+            if shown:
+                raise ScheduleError(
+                    f"{_pair(a, b)} may meet in different iterations of {loop.var}: they cannot "
+                    f"run at the same time{shown}"
+                )
 
 
 def check_moved_ahead(
-    moved: Sequence[Access], stay: Sequence[Access], shared: Sequence[For], ranges: Ranges
+    moved: Sequence[Access],
+    stay: Sequence[Access],
+    shared: Sequence[For],
+    ranges: Ranges,
+    guards: Sequence[Expr] = (),
 ) -> None:
     """Raises ScheduleError unless all instances of `moved` may run before all of `stay`, where both
-    stand below the chain `shared` and each instance of `moved` came first in its own iteration."""
-    names = {loop.var for loop in shared}
+    stand below the chain `shared` and each instance of `moved` came first in its own iteration.
+    `guards` hold around the chain."""
+    names = [loop.var for loop in shared]
     for a, b in conflicts(moved, stay):
         equal = equal_loops(a, b, shared, ranges)
-        if equal is not None and equal != names:
+        if equal is None or equal == set(names):
+            continue
+        shown = _shown([(b, a, (nested(names, "<"),))], ranges, guards)
+        if shown:
+            carried = ", ".join(name for name in names if name not in equal)
             raise ScheduleError(
-                f"{_pair(a, b)} may meet in different iterations of "
-                f"{', '.join(sorted(names - equal))}: the first cannot move ahead of all of them"
+                f"{_pair(a, b)} may meet in different iterations of {carried}: "
+                f"the first cannot move ahead of all of them{shown}"
             )
+
+
+def _shown(ways: Iterable[Way], ranges: Ranges, guards: Sequence[Expr]) -> str:
+    """A dependence that runs one of `ways`, as the end of a message; "" where there is none."""
+    try:
+        for first, second, orders in ways:
+            pair = meeting(first, second, orders, ranges, guards)
+            if pair is not None:
+                return f"; for example, {pair.text()}"
+    except TooHard as error:
+        return f"; the exact analysis found {error}"
+    return ""
 
 
 def check_untouched(buffers: Iterable[str], found: Sequence[Access], why: str) -> None:

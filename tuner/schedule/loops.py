@@ -96,9 +96,9 @@ def reorder(program: Program, step: Reorder) -> Program:
             for k in range(8):  ->         for i in range(4):
                 c[i] += a[i, k]                c[i] += a[i, k]
 
-    Legal where the loops perfectly contain each other, none of them is vectorized, and every
-    conflict of two accesses (accumulations with one reducer do not conflict) runs over loops that
-    keep their order among themselves. Guards between the loops move below them.
+    Legal where the loops perfectly contain each other, none of them is vectorized, and no two
+    instances that conflict (accumulations with one reducer do not) change places. Guards between
+    the loops move below them.
     """
     if len(set(step.loops)) != len(step.loops) or not step.loops:
         raise ScheduleError(f"expected different loops; found {step.loops}")
@@ -118,7 +118,7 @@ def reorder(program: Program, step: Reorder) -> Program:
     if new == segment:
         return program
     ranges = {**place.ranges(), **extents(place.loop.body)}
-    check_order(segment, new, accesses_of(segment[0]), ranges)
+    check_order(segment, new, accesses_of(segment[0]), ranges, place.guards())
     rest = whole.loops[len(segment) :]
     return put(program, place, build((*new, *rest), whole.conds, whole.body))
 

@@ -43,8 +43,8 @@ def decompose_reduction(program: Program, step: DecomposeReduction) -> Program:
                                                c[i] += a[i, k]
 
     Legal where the assignment stands at the end of the chain that begins with `loop`, before all
-    else there that it conflicts with, and every conflict of it with the rest stays within one
-    iteration of the chain. `names` are the loops of the new nest; guards are kept in both.
+    else there that it conflicts with, and conflicts with nothing in an earlier iteration of the
+    chain. `names` are the loops of the new nest; guards are kept in both.
     """
     place = find(program, step.loop)
     whole = chain(place.loop)
@@ -54,7 +54,8 @@ def decompose_reduction(program: Program, step: DecomposeReduction) -> Program:
     ranges = {**place.ranges(), **extents(place.loop.body)}
     nest = build(whole.loops, whole.conds, whole.body)
     depth = len(whole.loops) + bool(whole.conds)
-    _check_start(accesses(nest), (*(0,) * depth, init), whole, ranges)
+    at = (*(0,) * depth, init)
+    _check_start(accesses(nest), at, whole, ranges, place.guards())
     renamed = {old.var: Var(name) for old, name in zip(whole.loops, step.names, strict=True)}
     new = [replace(old, var=renamed[old.var].name) for old in whole.loops]
     ranges = {**ranges, **{loop.var: loop.extent for loop in new}}
@@ -77,11 +78,15 @@ def _start(whole: Chain, step: DecomposeReduction) -> int:
 
 
 def _check_start(
-    found: Sequence[Access], at: tuple[int, ...], whole: Chain, ranges: Ranges
+    found: Sequence[Access],
+    at: tuple[int, ...],
+    whole: Chain,
+    ranges: Ranges,
+    guards: tuple[Expr, ...],
 ) -> None:
     """Raises ScheduleError unless the statement at position `at` may run ahead of all others."""
     moved = [a for a in found if a.position == at]
-    check_moved_ahead(moved, [a for a in found if a.position != at], whole.loops, ranges)
+    check_moved_ahead(moved, [a for a in found if a.position != at], whole.loops, ranges, guards)
     for a, b in conflicts(moved, [a for a in found if a.position < at]):
         raise ScheduleError(f"{a.text()} cannot move ahead of {b.text()}, which comes before it")
 
