@@ -25,7 +25,7 @@ from tuner.ir.nodes import (
     Var,
 )
 from tuner.ir.visit import is_const
-from tuner.lower.exprs import computes_from_ramp, index_only, lane, lanes
+from tuner.lower.exprs import computes_from_ramp, index_only, lane, lanes, mask_bits
 
 #: Binding strengths of C, higher binds tighter.
 PRIMARY, UNARY, PRODUCT, SUM, RELATION, EQUALITY, BITS, AND, OR, CHOICE = range(16, 6, -1)
@@ -139,6 +139,8 @@ class ExprPrinter:
                 return self._load(expr)
             case Broadcast():
                 return self._broadcast(expr)
+            case Ramp():
+                return self._by_lanes(expr)
             case Reduce(op, arg):
                 helper = Helper(f"reduce_{op}", arg.dtype, lanes(arg))
                 return f"{self.helpers.call(helper)}({self.text(arg)})", PRIMARY
@@ -190,7 +192,7 @@ class ExprPrinter:
     def _select(self, expr: Select) -> _Text:
         width = lanes(expr)
         if width > 1 and lanes(expr.cond) > 1:
-            if computes_from_ramp(expr.cond):
+            if computes_from_ramp(expr.cond) or mask_bits(expr.cond) != expr.dtype.bits:
                 return self._by_lanes(expr)
             args = ", ".join(self.text(e) for e in (expr.cond, expr.then, expr.other))
             return f"{self.helpers.call(Helper('select', expr.dtype, width))}({args})", PRIMARY
@@ -255,7 +257,10 @@ class ExprPrinter:
             return f"~{self.text(args[0], UNARY)}", UNARY
         if op in _COMPARISONS:
             shared = promote(args[0].dtype, args[1].dtype)
-            return self._infix(op, *(self._operand(a, shared) for a in args))
+            a, b = (self._operand(x, shared) for x in args)
+            if lanes(a) == lanes(b) == 1:  # comparing scalars gives no mask
+                a = Broadcast(a, width)
+            return self._infix(op, a, b)
         if op == "neg" and dtype.is_float:
             return f"-{self.converted(args[0], dtype, PRIMARY)}", UNARY
         if op in ("add", "sub", "mul", "neg") and dtype.is_integer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tuner.dtypes import promote
 from tuner.ir.nodes import Broadcast, Call, Cast, Const, Expr, Load, Ramp, Reduce, Select, Var
 from tuner.ir.visit import expr_children, map_children
 
@@ -110,6 +111,19 @@ def computes_from_ramp(expr: Expr) -> bool:
         case Select():
             return expr.dtype.is_integer and any(map(computes_from_ramp, expr_children(expr)))
     return False
+
+
+def mask_bits(cond: Expr) -> int:
+    """Bits of a lane of the mask that `cond` gives; 0 where there is none, or where masks of two
+    widths would mix."""
+    match cond:
+        case Call("and" | "or", (a, b)):
+            return mask_bits(a) if mask_bits(a) == mask_bits(b) else 0
+        case Call("not", (a,)):
+            return mask_bits(a)
+        case Call("lt" | "le" | "gt" | "ge" | "eq" | "ne", (a, b)):
+            return promote(a.dtype, b.dtype).bits
+    return 0
 
 
 def lane(expr: Expr, number: int) -> Expr:

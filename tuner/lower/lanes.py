@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tuner.dtypes import BF16, BOOL, F16, promote
+from tuner.dtypes import BF16, BOOL, F16
 from tuner.ir.affine import linear
 from tuner.ir.nodes import (
     Broadcast,
@@ -22,7 +22,7 @@ from tuner.ir.nodes import (
     Var,
 )
 from tuner.ir.visit import Body, variables
-from tuner.lower.exprs import computes_from_ramp, lanes
+from tuner.lower.exprs import computes_from_ramp, lanes, mask_bits
 
 _NO_VECTOR = (BOOL, F16, BF16)
 
@@ -82,7 +82,13 @@ class _Lanes:
         return Ramp(rest.plus(linear(self.first), stride).expr(), stride, self.width)
 
     def spread(self, expr: Expr) -> Expr:
-        return expr if lanes(expr) > 1 else Broadcast(expr, self.width)
+        """A value for each lane. Truth values have no vectors, so a comparison is made of vectors,
+        which gives a mask."""
+        if lanes(expr) > 1:
+            return expr
+        if expr.dtype == BOOL and isinstance(expr, Call):
+            return Call(expr.op, tuple(map(self.spread, expr.args)), BOOL)
+        return Broadcast(expr, self.width)
 
     def expr(self, expr: Expr) -> Expr:
         if self.var not in variables(expr):
@@ -115,7 +121,7 @@ class _Lanes:
         cond = self.expr(expr.cond)
         then, other = self.spread(self.expr(expr.then)), self.spread(self.expr(expr.other))
         by_lane = lanes(cond) == 1 or computes_from_ramp(cond)
-        if not by_lane and _mask_bits(expr.cond) != expr.dtype.bits:
+        if not by_lane and mask_bits(expr.cond) != expr.dtype.bits:
             raise _NotInLanes
         return Select(cond, then, other)
 
@@ -123,15 +129,3 @@ class _Lanes:
         if expr.dtype in _NO_VECTOR or expr.arg.dtype in _NO_VECTOR:
             raise _NotInLanes
         return Cast(expr.dtype, self.spread(self.expr(expr.arg)))
-
-
-def _mask_bits(cond: Expr) -> int:
-    """Bits of a lane of the mask that `cond` gives; 0 where masks of two widths would mix."""
-    match cond:
-        case Call("and" | "or", (a, b)):
-            return _mask_bits(a) if _mask_bits(a) == _mask_bits(b) else 0
-        case Call("not", (a,)):
-            return _mask_bits(a)
-        case Call("lt" | "le" | "gt" | "ge" | "eq" | "ne", (a, b)):
-            return promote(a.dtype, b.dtype).bits
-    return 0

@@ -78,16 +78,38 @@ def _folded(expr: Expr, ranges: Ranges) -> Expr:
 
 
 def _decided(cond: Expr, ranges: Ranges) -> Expr:
-    """`cond`, folded. In lanes it holds everywhere if it holds in the first and the last: its
-    comparisons are linear in the lane."""
+    """`cond`, folded. In lanes, a comparison that moves evenly with the lane holds everywhere if
+    it holds in the first and the last; what is the same in all lanes becomes a scalar."""
     width = lanes(cond)
-    if width == 1 or not computes_from_ramp(cond):
+    if width == 1:
         return simplify_cond(cond, ranges)
     kept: list[Expr] = []
     for part in conjuncts(cond):
-        ends = {simplify_cond(lane(part, i), ranges) for i in (0, width - 1)}
-        if ends == {FALSE}:
+        ends = [lane(part, 0), lane(part, width - 1)]
+        values = {simplify_cond(end, ranges) for end in ends} if _is_even(part, ends[0]) else ()
+        if values == {FALSE}:
             return FALSE
-        if ends != {TRUE} or not is_index_comparison(part):
+        if values != {TRUE}:
             kept.append(part)
-    return all_of(kept)
+    left = all_of(kept)
+    first = lane(left, 0)
+    return simplify_cond(first, ranges) if first == lane(left, width - 1) else left
+
+
+def _is_even(cond: Expr, first: Expr) -> bool:
+    """Whether `cond`, of which `first` is one lane, compares numbers that each move by the same
+    step from lane to lane."""
+    match cond:
+        case Call("lt" | "le" | "gt" | "ge", (a, b)):
+            return is_index_comparison(first) and _moves_evenly(a) and _moves_evenly(b)
+    return False
+
+
+def _moves_evenly(number: Expr) -> bool:
+    match number:
+        case Call("add" | "sub" | "neg", args):
+            return all(map(_moves_evenly, args))
+        case Call("mul", (a, b)):
+            moving = [x for x in (a, b) if computes_from_ramp(x)]
+            return len(moving) < 2 and all(map(_moves_evenly, moving))
+    return isinstance(number, Ramp) or not computes_from_ramp(number)
