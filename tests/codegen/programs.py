@@ -244,6 +244,13 @@ def f(x: f32[8], y: f32[8]):
         t[0] += 1.0
         y[i] = x[i]
 """,
+    "functions in vectors and of one element": """
+def f(x: f32[37], y: f32[37], z: f64[9]):
+    for i in vectorized(37):
+        y[i] = tanh(x[i]) + erf(x[i]) * sigmoid(x[i]) - log(abs(x[i]))
+    for j in vectorized(9):
+        z[j] = sigmoid(f64(x[j])) + erf(f64(x[j]))
+""",
     "a buffer in the workspace": """
 def f(x: f32[200, 100], y: f32[200, 100]):
     t = buffer(f32[200, 100])

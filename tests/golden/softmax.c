@@ -12,7 +12,7 @@ static inline float tw_golden_max_f32(float a, float b)
 static inline tw_golden_f32x4 tw_golden_exp_f32x4(tw_golden_f32x4 a)
 {
     /* e^a = 2^n e^r, n = round(a / ln 2), |r| <= ln 2 / 2; the polynomial is a minimax fit.
-       Beyond the ends the result is 0 or infinity; NaN passes through. At most 1 ulp.
+       Beyond the ends the result is 0 or infinity. At most 1 ulp, 1.2 without fused multiply-adds.
        The low bits of t are n + 254; halves of it are exponents whose powers multiply to 2^n. */
     for (int i = 0; i < 4; i++)
         a[i] = 89.0f < a[i] ? 89.0f : a[i];

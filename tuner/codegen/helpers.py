@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from tuner.codegen.dialect import Dialect
 from tuner.codegen.math_c import (
     BINARY,
-    EXP,
     FLOAT_FORMS,
     INTEGER_FORMS,
     LIBM,
+    SIGMOID,
     UNSIGNED_FORMS,
+    VECTOR_FORMS,
 )
 from tuner.dtypes import DTYPES, F32, DType
 from tuner.errors import CodegenError
@@ -81,8 +82,8 @@ class Helpers:
             return self._select(helper)
         if helper.op == "sigmoid":
             return self._sigmoid(helper)
-        if helper.op == "exp" and helper.dtype == F32:
-            return self._exp(helper)
+        if helper.op in VECTOR_FORMS and helper.dtype == F32:
+            return self._vector_form(helper)
         return self._lanewise(helper) if helper.lanes > 1 else self._scalar(helper)
 
     def _head(self, helper: Helper, result: str, params: str) -> str:
@@ -133,21 +134,34 @@ class Helpers:
         )
 
     def _sigmoid(self, helper: Helper) -> str:
-        exp = self.call(Helper("exp", helper.dtype, helper.lanes))
-        one = f"1.0{self.dialect.literal[helper.dtype.name]}"
         kind = self.vector(helper.dtype, helper.lanes)
-        body = f"    return {one} / ({one} + {exp}(-a));"
+        side = "(a < 0 ? e : one)"
+        if helper.lanes > 1:
+            side = f"{self._beside(helper, 'select')}(a < 0, e, one)"
+        body = SIGMOID.replace("{t}", kind).replace("{side}", side)
+        for name in ("exp", "abs"):
+            body = body.replace(f"{{{name}}}", self._beside(helper, name))
         return self._head(helper, kind, f"{kind} a") + "\n{\n" + body + "\n}\n"
 
-    def _exp(self, helper: Helper) -> str:
+    def _beside(self, helper: Helper, op: str) -> str:
+        """The helper `op` of the same type and lanes."""
+        return self.call(Helper(op, helper.dtype, helper.lanes))
+
+    def _vector_form(self, helper: Helper) -> str:
         """The scalar form is a lane of a vector, so that both round alike."""
         lanes = max(4, helper.lanes)
         if helper.lanes == 1:
             vector = self.vector(F32, lanes)
-            body = f"    return {self.call(Helper('exp', F32, lanes))}(a - ({vector}){{}})[0];"
+            body = f"    return {self.call(Helper(helper.op, F32, lanes))}(a - ({vector}){{}})[0];"
         else:
-            body = EXP.replace("{f}", self.vector(F32, lanes)).replace("{n}", str(lanes))
+            body = VECTOR_FORMS[helper.op].replace("{f}", self.vector(F32, lanes))
+            body = body.replace("{n}", str(lanes))
             body = body.replace("{u}", self.unsigned(DTYPES["i32"], lanes))
+            if "{i}" in body:
+                body = body.replace("{i}", self.mask(F32, lanes))
+            for name in ("exp", "select"):
+                if f"{{{name}}}" in body:
+                    body = body.replace(f"{{{name}}}", self._beside(helper, name))
         kind = self.vector(F32, helper.lanes)
         return self._head(helper, kind, f"{kind} a") + "\n{\n" + body + "\n}\n"
 

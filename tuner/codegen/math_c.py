@@ -82,11 +82,12 @@ UNSIGNED_FORMS: Mapping[str, str] = {
     "mod": "    return b ? a % b : 0;",
 }
 
-#: e^a for a vector {f} of {n} f32 with unsigned integer lanes {u}. At most 1 ulp from the true
-#: value (tests/codegen/test_math.py), subnormal results included.
-EXP = """\
+# Functions of a vector a of type {f}: {n} lanes of f32. {i} and {u} are signed and unsigned lanes
+# of the same size; {exp} and {select} are helpers of as many lanes. NaN passes through. The errors
+# that the comments state hold for all finite arguments (tests/codegen/test_math.py).
+_EXP = """\
     /* e^a = 2^n e^r, n = round(a / ln 2), |r| <= ln 2 / 2; the polynomial is a minimax fit.
-       Beyond the ends the result is 0 or infinity; NaN passes through. At most 1 ulp.
+       Beyond the ends the result is 0 or infinity. At most 1 ulp, 1.2 without fused multiply-adds.
        The low bits of t are n + 254; halves of it are exponents whose powers multiply to 2^n. */
     for (int i = 0; i < {n}; i++)
         a[i] = 89.0f < a[i] ? 89.0f : a[i];
@@ -104,3 +105,70 @@ EXP = """\
     p = p * r + 1.0f;
     {u} half = ({u})t >> 1;
     return p * ({f})(half << 23) * ({f})((({u})t - half) << 23);"""
+
+_LOG = """\
+    /* a = 2^n (1 + r), sqrt 1/2 <= 1 + r < sqrt 2; ln (1 + r) = r - r^2/2 + r^3 p(r), p a minimax
+       fit. Subnormals are scaled by 2^23 first. At most 1 ulp. */
+    {i} tiny = a < 1.17549435e-38f;
+    {f} x = {select}(tiny, a * 8388608.0f, a);
+    {i} bits = ({i})x - 0x3f3504f3;
+    {f} n = __builtin_convertvector((bits >> 23) - (tiny & 23), {f});
+    {f} r = ({f})((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    {f} s = r * r;
+    {f} p = r * -0.0763443f + 0.1276155f;
+    p = p * r - 0.13160194f;
+    p = p * r + 0.14201762f;
+    p = p * r - 0.16623357f;
+    p = p * r + 0.20001227f;
+    p = p * r - 0.25000823f;
+    p = p * r + 0.3333333f;
+    {f} y = r * s * p - n * 2.12194440e-4f;
+    y = y - s * 0.5f;
+    y = r + y;
+    y = y + n * 0.693359375f;
+    {f} low = {select}(a == 0.0f, -__builtin_inff() - ({f}){}, __builtin_nanf("") - ({f}){});
+    return {select}(a > 3.40282347e38f, a, {select}(a > 0.0f, y, low));"""
+
+_TANH = """\
+    /* Near 0, a + a^3 p(a^2), p a minimax fit; elsewhere 1 - 2 / (e^2a + 1). At most 2 ulp. */
+    {u} sign = ({u})a & 0x80000000u;
+    {f} size = ({f})(({u})a ^ sign);
+    {f} s = size * size;
+    {f} p = s * -0.0057049785f + 0.020639079f;
+    p = p * s - 0.05373971f;
+    p = p * s + 0.13331442f;
+    p = p * s - 0.3333328f;
+    {f} small = size + size * (s * p);
+    {f} large = 1.0f - 2.0f / ({exp}(size + size) + 1.0f);
+    return ({f})(({u}){select}(size < 0.625f, small, large) | sign);"""
+
+_ERF = """\
+    /* Near 0, a + a p(a^2); elsewhere 1 - e^-q(a); p and q are minimax fits. At most 2 ulp. */
+    {u} sign = ({u})a & 0x80000000u;
+    {f} size = ({f})(({u})a ^ sign);
+    {f} s = size * size;
+    {f} p = s * 8.382384e-05f - 0.0008145596f;
+    p = p * s + 0.0052012857f;
+    p = p * s - 0.0268595f;
+    p = p * s + 0.11283697f;
+    p = p * s - 0.37612635f;
+    p = p * s + 0.12837917f;
+    {f} small = size + size * p;
+    {f} t = {select}(size > 4.0f, 4.0f - ({f}){}, size);
+    {f} q = t * -0.00019708584f + 0.0030544524f;
+    q = q * t - 0.02227157f;
+    q = q * t + 0.104023926f;
+    q = q * t + 0.6370774f;
+    q = q * t + 1.1277376f;
+    q = q * t + 0.0001807173f;
+    {f} large = 1.0f - {exp}(-q);
+    return ({f})(({u}){select}(size < 0.92f, small, large) | sign);"""
+
+#: Bodies by operator.
+VECTOR_FORMS: Mapping[str, str] = {"exp": _EXP, "log": _LOG, "tanh": _TANH, "erf": _ERF}
+
+#: Any float type {t}, scalar or vector. e^-|a| does not overflow, and both ends keep their digits.
+SIGMOID = """\
+    /* In f32 at most 3 ulp. */
+    {t} e = {exp}(-{abs}(a)), one = 1 - ({t}){0};
+    return {side} / (1 + e);"""
