@@ -39,8 +39,6 @@ class Linear:
         """factor * self."""
         if factor == 0:
             return Linear({})
-        if factor == 1:
-            return self
         return Linear({a: c * factor for a, c in self.terms.items()}, self.const * factor)
 
     def coefficient(self, name: str) -> int:
@@ -83,6 +81,8 @@ def _collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
         if op == "neg":
             return _collect(args[0], -factor, terms)
         if op == "mul":
+            if isinstance(args[1], Const):
+                return _collect(args[0], factor * int(args[1].value), terms)
             left, right = linear(args[0]), linear(args[1])
             if not (left.terms and right.terms):
                 product = left.times(right.const) if left.terms else right.times(left.const)
