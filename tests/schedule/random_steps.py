@@ -14,6 +14,7 @@ from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
     DecomposeReduction,
+    Inline,
     Pack,
     Reorder,
     Rfactor,
@@ -51,7 +52,7 @@ class RandomSteps:
             self._split, self._split, self._reorder, self._reorder, self._tile, self._vectorize,
             self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
             self._compute_at, self._decompose, self._rfactor,
-            self._cache_read, self._set_scope, self._transform_layout,
+            self._cache_read, self._set_scope, self._transform_layout, self._inline,
         )  # fmt: skip
         return self._rng.choice(makers)(program)
 
@@ -119,6 +120,9 @@ class RandomSteps:
 
     def _intermediate(self, program: Program) -> Buffer:
         return self._rng.choice(program.locals or program.params)
+
+    def _inline(self, program: Program) -> Step:
+        return Inline(self._intermediate(program).name)
 
     def _set_scope(self, program: Program) -> Step:
         return SetScope(self._intermediate(program).name, self._rng.choice(SCOPES))

@@ -193,15 +193,16 @@ def _mod(form: Linear, divisor: int, ranges: Ranges) -> Linear:
 
 
 def _join_div_mod(form: Linear) -> Linear:
-    """c*d*(x // d) + c*(x % d) = c*x."""
+    """c*d*(x // d) + c*(x % d) = c*x, also where x is y // e and so x // d is y // (d*e)."""
     for atom, c in form.terms.items():
         if isinstance(atom, Call) and atom.op == "mod":
-            quotient = Call("floordiv", atom.args, INDEX)
-            d = atom.args[1].value  # type: ignore[union-attr]
+            x, d = atom.args[0], int(atom.args[1].value)  # type: ignore[union-attr]
+            y, e = x.args if isinstance(x, Call) and x.op == "floordiv" else (x, Const(1))
+            by = Const(d * int(e.value))  # type: ignore[union-attr]
+            quotient = Call("floordiv", (y, by), INDEX)
             if form.terms.get(quotient) == c * d:
                 rest = {a: k for a, k in form.terms.items() if a not in (atom, quotient)}
-                joined = Linear(rest, form.const).plus(linear(atom.args[0]), c)
-                return _join_div_mod(joined)
+                return _join_div_mod(Linear(rest, form.const).plus(linear(x), c))
     return form
 
 

@@ -45,6 +45,11 @@ class Access:
         """The linear form of each subscript, as written."""
         return tuple(linear(i) for i in self.indices)
 
+    def precedes(self, other: Access) -> bool:
+        """Whether it comes before `other` in one iteration of the loops around both."""
+        pairs = zip(self.position, other.position, strict=False)
+        return next((a < b for a, b in pairs if a != b), False)
+
     def text(self) -> str:
         """The access as the program writes it."""
         return f"{self.buffer}[{', '.join(show_expr(i) for i in self.indices)}]"

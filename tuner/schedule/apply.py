@@ -12,8 +12,9 @@ from tuner.schedule.annotate import unroll, vectorize
 from tuner.schedule.cache import cache_write
 from tuner.schedule.cache_read import cache_read
 from tuner.schedule.compute_at import compute_at
+from tuner.schedule.inline import inline
 from tuner.schedule.loops import reorder, split, tile
-from tuner.schedule.memory_steps import CacheRead, SetScope, TransformLayout
+from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
 from tuner.schedule.pack import pack
 from tuner.schedule.reduction import decompose_reduction, rfactor
 from tuner.schedule.set_scope import set_scope
@@ -46,6 +47,7 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     ComputeAt: compute_at,
     DecomposeReduction: decompose_reduction,
     Rfactor: rfactor,
+    Inline: inline,
     CacheRead: cache_read,
     SetScope: set_scope,
     TransformLayout: transform_layout,

@@ -43,10 +43,7 @@ def _precedes(
 ) -> bool:
     """Whether what `other` uses was written by `store` in the same iteration of the loops that
     both stand in."""
-    ahead = next(
-        (a < b for a, b in zip(store.position, other.position, strict=False) if a != b), False
-    )
-    if not ahead:
+    if not store.precedes(other):
         return False
     common = {loop.var for loop in store.loops} & {loop.var for loop in other.loops}
     own: list[Linear] = []

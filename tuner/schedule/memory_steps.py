@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Inline:
+    """The expression that computes `buffer` takes the place of every read of it."""
+
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
 class CacheRead:
     """The tile of `buffer` that the body of `loop` reads is first copied into `cache`."""
 

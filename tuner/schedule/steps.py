@@ -14,7 +14,7 @@ from typing import Any
 
 from tuner.errors import ScheduleError
 from tuner.ir.words import RESERVED
-from tuner.schedule.memory_steps import CacheRead, SetScope, TransformLayout
+from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
 
 #: Version of the JSON form; raised whenever an old schedule would be read differently.
 VERSION = 1
@@ -136,6 +136,7 @@ Step = (
     | ComputeAt
     | DecomposeReduction
     | Rfactor
+    | Inline
     | CacheRead
     | SetScope
     | TransformLayout
@@ -154,6 +155,7 @@ STEPS: dict[str, type[Step]] = {
     "compute_at": ComputeAt,
     "decompose_reduction": DecomposeReduction,
     "rfactor": Rfactor,
+    "inline": Inline,
     "cache_read": CacheRead,
     "set_scope": SetScope,
     "transform_layout": TransformLayout,
