@@ -198,8 +198,7 @@ def _join_div_mod(form: Linear) -> Linear:
         if isinstance(atom, Call) and atom.op == "mod":
             x, d = atom.args[0], int(atom.args[1].value)  # type: ignore[union-attr]
             y, e = x.args if isinstance(x, Call) and x.op == "floordiv" else (x, Const(1))
-            by = Const(d * int(e.value))  # type: ignore[union-attr]
-            quotient = Call("floordiv", (y, by), INDEX)
+            quotient = Call("floordiv", (y, Const(d * e.value)), INDEX)  # type: ignore[union-attr]
             if form.terms.get(quotient) == c * d:
                 rest = {a: k for a, k in form.terms.items() if a not in (atom, quotient)}
                 return _join_div_mod(Linear(rest, form.const).plus(linear(x), c))
