@@ -1,10 +1,11 @@
 # Everything runs in .venv; `make help` lists the targets, PYTHON=… chooses the interpreter.
 PYTHON ?= python3
+MINUTES ?= 5
 VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -25,6 +26,9 @@ check: $(VENV)/installed-test ## style, types, import layers, sizes, generated p
 
 bench: compiler $(VENV)/installed-run ## measure against the machine's peaks and numpy
 	@$(BIN)/python -m benchmarks.run
+
+fuzz: $(VENV)/installed-test ## random programs and schedules against the interpreter, MINUTES=5
+	@$(BIN)/python -m tests.differential.fuzz --minutes $(MINUTES) --seed $$(date +%s)0000
 
 clean: ## remove .venv, caches and what the demo wrote
 	@rm -rf $(VENV) build dist *.egg-info tilewright-demo .pytest_cache .mypy_cache .ruff_cache \
