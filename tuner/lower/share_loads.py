@@ -70,14 +70,21 @@ class _Sharer:
                     first[id(load)] = equal.setdefault(load, load)
                 counts[id(first[id(load)])] += 1
         shared = {i: self.variable(x) for i, x in first.items() if i == id(x) and counts[i] > 1}
-        reading = map_loads(lambda load: shared.get(id(first.get(id(load), load)), load))
-        waiting = dict(shared)
+        made: dict[int, Load] = {}
+
+        def in_load(load: Load) -> Expr:
+            return made.get(id(first.get(id(load), load)), load)
+
+        reading = map_loads(in_load)
         for stmt, loads in zip(run, loaded, strict=True):
-            for load in loads:
-                one = first.get(id(load), load)
-                if variable := waiting.pop(id(one), None):
-                    yield Store(variable.buffer, variable.indices, one)
-            value = reading(stmt.value) if shared else stmt.value
+            new = {id(one): one for one in (first.get(id(x), x) for x in loads)}
+            new = {i: one for i, one in new.items() if i in shared and i not in made}
+            if new:
+                yield from (Store(shared[i].buffer, shared[i].indices, x) for i, x in new.items())
+                made |= {i: shared[i] for i in new}
+                # What it remembers of earlier statements is from before these variables.
+                reading = map_loads(in_load)
+            value = reading(stmt.value) if made else stmt.value
             yield Store(stmt.buffer, stmt.indices, value, stmt.reduce)
 
     def variable(self, load: Load) -> Load:
