@@ -10,7 +10,7 @@ from tuner.ir.visit import expr_children, map_children
 
 _LEAVES = (Const, Var)
 _LANES = (Ramp, Broadcast)
-_NO_INDEX = (Load, Cast, Ramp)
+_NO_INDEX = (Load, Cast, Ramp, Broadcast, Reduce)
 
 
 def lanes(expr: Expr) -> int:
