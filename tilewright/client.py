@@ -1,42 +1,36 @@
-"""A thin HTTP client for the command line: JSON in and out, errors as one line."""
+"""HTTP to the service: the flows of tilewright.exchange, run blocking or awaited."""
 
 from __future__ import annotations
 
-import json
+import asyncio
 import time
-import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, TypeVar
 
 import httpx
 
+from tilewright import exchange
 from tilewright.connection import Connection
-from tuner.errors import TilewrightError
+from tilewright.exchange import (
+    STREAM_SILENCE_S,
+    TIMEOUT_S,
+    Event,
+    EventReader,
+    Flow,
+    Json,
+    Pause,
+    Query,
+    Request,
+    ServiceError,
+    Work,
+    parse_events,
+    refusal,
+    unreachable,
+)
 
-Json = dict[str, Any]
+__all__ = ["AsyncHttpClient", "Event", "HttpClient", "Json", "ServiceError", "parse_events"]
 
-#: seconds for an answer; event streams have none but the server's own keep-alive
-TIMEOUT_S = 30.0
-#: seconds without a byte after which an event stream counts as broken
-STREAM_SILENCE_S = 60.0
-
-
-class ServiceError(TilewrightError):
-    """The service refused, or cannot be reached. `status` is 0 where there was no answer."""
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        self.status = status
-        super().__init__(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event of a job's stream."""
-
-    number: int
-    kind: str
-    data: Json
+_T = TypeVar("_T")
 
 
 class HttpClient:
@@ -47,116 +41,154 @@ class HttpClient:
     ) -> None:
         self.url = connection.url.rstrip("/")
         self._http = httpx.Client(
-            base_url=self.url,
-            headers={"Authorization": f"Bearer {connection.token}"},
-            timeout=TIMEOUT_S,
-            transport=transport,
+            base_url=self.url, headers=_headers(connection), timeout=TIMEOUT_S, transport=transport
         )
 
     def __enter__(self) -> HttpClient:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
         self._http.close()
 
-    def get(self, path: str, **query: str | int | None) -> Json:
-        """The JSON object at `path`; query values of None are left out."""
-        given = {key: value for key, value in query.items() if value is not None}
-        return self._json(self._send("GET", path, params=given))
+    def run(self, flow: Flow[_T]) -> _T:
+        """Do what a flow asks for; its answer."""
+        came, error = None, None
+        while True:
+            try:
+                step = flow.throw(error) if error else flow.send(came)
+            except StopIteration as end:
+                answer: _T = end.value
+                return answer
+            came, error = None, None
+            try:
+                came = self._do(step)
+            except ServiceError as refused:
+                error = refused
+
+    def _do(self, step: Request | Pause | Work) -> Any:
+        if isinstance(step, Pause):
+            return time.sleep(step.seconds)
+        if isinstance(step, Work):
+            return step.call()
+        try:
+            response = self._http.request(**_sent(step))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise unreachable(self.url, error) from error
+        return _accepted(response)
+
+    def get(self, path: str, **query: Query) -> Json:
+        """See tilewright.exchange, here and below."""
+        return self.run(exchange.get(path, **query))
 
     def text(self, path: str) -> str:
-        """The plain text at `path`."""
-        return self._send("GET", path).text
+        return self.run(exchange.text(path))
 
-    def post(self, path: str, body: Json | None = None, **query: str | int | None) -> Json:
-        """The JSON answer to `body`. A request lost on its way is repeated under the same key."""
-        given = {key: value for key, value in query.items() if value is not None}
-        headers = {"Idempotency-Key": uuid.uuid4().hex}
-        try:
-            return self._json(self._send("POST", path, params=given, json=body, headers=headers))
-        except ServiceError as error:
-            if error.status:
-                raise
-        time.sleep(1.0)
-        return self._json(self._send("POST", path, params=given, json=body, headers=headers))
+    def post(self, path: str, body: Json | None = None, **query: Query) -> Json:
+        return self.run(exchange.post(path, body, **query))
 
-    def pages(self, path: str, limit: int, **query: str | int | None) -> Iterator[Json]:
-        """Up to `limit` items of a list that comes in pages."""
-        cursor: str | None = None
-        while limit > 0:
-            page = self.get(path, limit=min(limit, 100), cursor=cursor, **query)
-            yield from page["items"][:limit]
-            limit -= len(page["items"])
-            cursor = page.get("next")
-            if cursor is None or not page["items"]:
-                return
+    def pages(self, path: str, limit: int, **query: Query) -> list[Json]:
+        return self.run(exchange.pages(path, limit, **query))
 
     def events(self, path: str, after: int) -> Iterator[Event]:
         """The events at `path` numbered above `after`, until the server ends the stream."""
-        headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
-        timeout = httpx.Timeout(TIMEOUT_S, read=STREAM_SILENCE_S)
         try:
-            with self._http.stream("GET", path, headers=headers, timeout=timeout) as response:
+            with self._http.stream("GET", path, **_stream(after)) as response:
                 if response.is_error:
                     response.read()
-                    raise _refusal(response)
+                    raise refusal(response)
                 yield from parse_events(response.iter_lines())
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
+            raise unreachable(self.url, error) from error
 
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+
+class AsyncHttpClient:
+    """HttpClient for asyncio. Use as an asynchronous context manager."""
+
+    def __init__(
+        self, connection: Connection, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        self.url = connection.url.rstrip("/")
+        self._http = httpx.AsyncClient(
+            base_url=self.url, headers=_headers(connection), timeout=TIMEOUT_S, transport=transport
+        )
+
+    async def __aenter__(self) -> AsyncHttpClient:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def run(self, flow: Flow[_T]) -> _T:
+        """Do what a flow asks for; its answer. Long calls run in a thread."""
+        came, error = None, None
+        while True:
+            try:
+                step = flow.throw(error) if error else flow.send(came)
+            except StopIteration as end:
+                answer: _T = end.value
+                return answer
+            came, error = None, None
+            try:
+                came = await self._do(step)
+            except ServiceError as refused:
+                error = refused
+
+    async def _do(self, step: Request | Pause | Work) -> Any:
+        if isinstance(step, Pause):
+            return await asyncio.sleep(step.seconds)
+        if isinstance(step, Work):
+            return await asyncio.to_thread(step.call)
         try:
-            response = self._http.request(method, path, **options)
+            response = await self._http.request(**_sent(step))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._unreachable(error) from error
-        if response.is_error:
-            raise _refusal(response)
-        return response
+            raise unreachable(self.url, error) from error
+        return _accepted(response)
 
-    def _json(self, response: httpx.Response) -> Json:
+    async def events(self, path: str, after: int) -> AsyncIterator[Event]:
+        """The events at `path` numbered above `after`, until the server ends the stream."""
+        reader = EventReader()
         try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise ServiceError(f"{self.url} does not answer as Tilewright does: check the address")
-        return answer
-
-    def _unreachable(self, error: Exception) -> ServiceError:
-        return ServiceError(
-            f"cannot reach {self.url}: {error or type(error).__name__}; "
-            "is it running? `tilewright up` starts one, TILEWRIGHT_URL names another"
-        )
+            async with self._http.stream("GET", path, **_stream(after)) as response:
+                if response.is_error:
+                    await response.aread()
+                    raise refusal(response)
+                async for line in response.aiter_lines():
+                    if (event := reader.take(line)) is not None:
+                        yield event
+        except httpx.HTTPError as error:
+            raise unreachable(self.url, error) from error
 
 
-def _refusal(response: httpx.Response) -> ServiceError:
-    """The error in a problem+json answer, or the best that can be said of another."""
-    try:
-        problem = response.json()
-    except ValueError:
-        problem = None
-    if not isinstance(problem, dict):
-        return ServiceError(
-            f"{response.request.url}: {response.status_code} {response.reason_phrase}",
-            response.status_code,
-        )
-    message = str(problem.get("detail") or problem.get("title") or response.reason_phrase)
-    return ServiceError(message, response.status_code)
+def _headers(connection: Connection) -> dict[str, str]:
+    return {"Authorization": f"Bearer {connection.token}"}
 
 
-def parse_events(lines: Iterator[str]) -> Iterator[Event]:
-    """Server-sent events out of the lines of their stream; comments are skipped."""
-    number, kind, data = 0, "message", ""
-    for line in lines:
-        name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if line == "":
-            if data:
-                yield Event(number, kind, json.loads(data))
-            kind, data = "message", ""
-        elif name == "id":
-            number = int(value)
-        elif name == "event":
-            kind = value
-        elif name == "data":
-            data += value
+def _sent(request: Request) -> dict[str, Any]:
+    """A request as httpx takes it."""
+    return {
+        "method": request.method, "url": request.path, "params": request.query,
+        "json": request.body, "headers": request.headers,
+    }  # fmt: skip
+
+
+def _stream(after: int) -> dict[str, Any]:
+    """What an event stream is asked with."""
+    return {
+        "headers": {"Accept": "text/event-stream", "Last-Event-ID": str(after)},
+        "timeout": httpx.Timeout(TIMEOUT_S, read=STREAM_SILENCE_S),
+    }
+
+
+def _accepted(response: httpx.Response) -> httpx.Response:
+    """The answer. Raises ServiceError where it is a refusal."""
+    if response.is_error:
+        raise refusal(response)
+    return response
