@@ -1,14 +1,23 @@
 """Tilewright: searches the schedules of a tensor program and serves the best it has verified.
 
-These names make a program's text importable Python:
+A program is a function over the language's names, whose text is read and whose body never runs:
 
-    from tilewright import buffer, f32, grid
+    from tilewright import buffer, f32, grid, program
 
+    @program
     def dense(x: f32[512, 768], w: f32[768, 3072], y: f32[512, 3072]): ...
 
-Python's own range, min, max, abs, round, pow and bool keep their names in program text.
+    kernel = dense.tune(trials=128)     # a callable on numpy arrays
+
+Client and AsyncClient speak to a service; `op` names an operator of its catalogue, `load` makes a
+callable of generated C. Python's own range, min, max, abs, round, pow and bool keep their names in
+program text.
 """
 
+from tilewright.client import Event, ServiceError
+from tilewright.clients import AsyncClient, Client
+from tilewright.connection import ConnectionUnknown
+from tilewright.kernels import Kernel, KernelError, load
 from tilewright.language import (
     bf16,
     buffer,
@@ -39,8 +48,22 @@ from tilewright.language import (
     unrolled,
     vectorized,
 )
+from tilewright.operations import Op, WaitTimeout, op
+from tilewright.programs import Program, program
+from tilewright.tuning import TuningFailed
 
 __all__ = [
+    "AsyncClient",
+    "Client",
+    "ConnectionUnknown",
+    "Event",
+    "Kernel",
+    "KernelError",
+    "Op",
+    "Program",
+    "ServiceError",
+    "TuningFailed",
+    "WaitTimeout",
     "bf16",
     "buffer",
     "ceil",
@@ -59,7 +82,10 @@ __all__ = [
     "i32",
     "i64",
     "inf",
+    "load",
     "log",
+    "op",
+    "program",
     "rsqrt",
     "select",
     "sigmoid",

@@ -54,6 +54,14 @@ def find(environment: Mapping[str, str] = os.environ) -> Connection:
     return Connection(url, token)
 
 
+def given(url: str | None, token: str | None) -> Connection:
+    """What is given, else what `find` finds. Raises ConnectionUnknown with what to set or start."""
+    if url is not None and token is not None:
+        return Connection(url, token)
+    known = {"TILEWRIGHT_URL": url, "TILEWRIGHT_TOKEN": token}
+    return find({**os.environ, **{name: value for name, value in known.items() if value}})
+
+
 def find_for_worker(url: str | None, token_file: Path | None) -> Connection:
     """A worker's connection: what is given, else the environment. Raises ConnectionUnknown."""
     url = url or os.environ.get("TILEWRIGHT_URL")

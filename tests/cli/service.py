@@ -19,6 +19,8 @@ def best(**changes: Any) -> Json:
     return {
         "id": "s-1", "workload": HASH, "target": "cpu-avx2-1t", "median_s": 0.003912,
         "ci_s": [0.00388, 0.00395], "gflops": 68.6, "gbytes_per_s": 0.8, "peak_share": 0.764,
+        "fingerprint": "f1:x", "steps": {"version": 1, "steps": []}, "verified": True, "ties": [],
+        "source_sha256": "0" * 64,
     } | changes  # fmt: skip
 
 
@@ -28,7 +30,8 @@ def job(state: str = "done", done: int = 8, **changes: Any) -> Json:
     return {
         "id": "j-1", "state": state, "reason": "", "target": "cpu-avx2-1t",
         "budget": {"trials": 8, "seconds": 60.0}, "created_at": "2026-01-01T00:00:00Z",
-        "trials": {"issued": 8, "done": done, "failed": 1},
+        "started_at": None, "ended_at": None, "strategy": "evolutionary", "seed": 0, "priority": 0,
+        "peaks": None, "trials": {"issued": 8, "done": done, "failed": 1},
         "workloads": [
             {
                 "hash": HASH, "name": "matmul", "op": "matmul", "sizes": {"m": 4, "n": 4, "k": 4},

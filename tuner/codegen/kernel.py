@@ -54,6 +54,8 @@ def generate(program: Program, schedule: Schedule, target: Target) -> Source:
     lines = [step_text(step) for step in schedule] or ["none, loops as written"]
     return _source(program, name, translation, target, [
         f"workload {workload}, target {target.name}, generator {GENERATOR}",
+        "parameters:",
+        *(f"    {line}" for line in _parameters(program)),
         "schedule:",
         *(f"    {line}" for line in lines),
     ])  # fmt: skip
@@ -71,6 +73,16 @@ def generate_wide(program: Program) -> Source:
     return _source(wide, name, translation, _PLAIN, [
         f"wide reference of workload {workload}, generator {GENERATOR}",
     ])  # fmt: skip
+
+
+def _parameters(program: Program) -> list[str]:
+    """Element type and shape of each parameter, which C does not tell, and which are written."""
+    written = outputs(program)
+    return [
+        f"{b.name}: {b.dtype}[{', '.join(map(str, b.shape))}]"
+        + (", written" if b.name in written else "")
+        for b in program.params
+    ]
 
 
 def _name(*parts: str) -> str:
