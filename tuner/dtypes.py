@@ -1,4 +1,10 @@
-"""Element types and their promotion (numpy's rules, without value-based casting)."""
+"""Element types and their promotion (numpy's rules, without value-based casting).
+
+bf16 is a type to store in: buffers hold it, casts and selections move it, and all arithmetic is
+done after a cast. numpy has no such type. Outside of the interpreter (inputs, outputs, files, the
+kernel's arguments) an array of bf16 is one of uint16, its bits: the upper half of the f32 of the
+same value. Conversions to it go through f32, to the nearest value, ties to even.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +38,16 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype:
-        """The numpy type that holds it; bf16 has none and is refused by callers before."""
+        """The numpy type of its arrays; of bf16, that of its bits."""
+        if self.name == "bf16":
+            return np.dtype("uint16")
         names = {"float": f"float{self.bits}", "int": f"int{self.bits}", "uint": f"uint{self.bits}"}
         return np.dtype(names.get(self.kind, "bool"))
+
+    @property
+    def held(self) -> np.dtype:
+        """The numpy type that can hold its values: `numpy`, but f32 for bf16."""
+        return np.dtype("float32") if self.name == "bf16" else self.numpy
 
     @property
     def unit_roundoff(self) -> float:
@@ -71,3 +85,16 @@ def promote(a: DType, b: DType) -> DType:
         return other if other.is_float and other.bits > 16 else F32 if other == F16 else BF16
     by_numpy = {d.numpy: d for d in DTYPES.values() if d != BF16}
     return by_numpy[np.promote_types(a.numpy, b.numpy)]
+
+
+def bf16_bits(values: ArrayLike) -> np.ndarray:
+    """The bits, uint16, of the bf16 nearest to each value; NaN stays NaN."""
+    narrow = np.asarray(values, np.float32)
+    bits = narrow.view(np.uint32)
+    nearest = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(narrow), bits >> 16 | 64, nearest).astype(np.uint16)
+
+
+def bf16_values(bits: np.ndarray) -> np.ndarray:
+    """The values, f32, of bf16 given by their bits."""
+    return (np.asarray(bits, np.uint32) << 16).view(np.float32)

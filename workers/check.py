@@ -3,7 +3,8 @@
 Data set 1 holds small integers. Where the program only adds, multiplies, compares and selects, and
 all magnitudes stay exact in its types, the answer must be equal. Data set 2 holds normals. There,
 and where set 1 is not exact, |error| <= 8 (sqrt(L) + 8) (u magnitude + eta): u is the unit roundoff
-of the narrowest type computed in, L the longest reduction, eta the smallest subnormal. The wide
+of the narrowest type computed in, L the longest reduction, eta the smallest subnormal; an output of
+a narrower type still may be two of its own roundoffs off, since it is rounded once. The wide
 reference, the unscheduled program in f64, carries value and magnitude.
 """
 
@@ -19,8 +20,8 @@ import numpy as np
 from tuner.codegen.source import Source
 from tuner.dtypes import BF16, DType
 from tuner.ir.analysis import is_exact, longest_reduction
-from tuner.ir.nodes import Buffer, Call, Program
-from tuner.ir.visit import outputs, stmt_exprs, walk, walk_exprs
+from tuner.ir.nodes import Buffer, Call, Cast, Program
+from tuner.ir.visit import loads, outputs, stores, walk_exprs
 from workers.build import Built
 from workers.errors import NoReference
 from workers.sandbox import run_bounded
@@ -91,25 +92,31 @@ def data_set(buffer: Buffer, which: int, position: int) -> np.ndarray:
 
 
 def narrowest_roundoff(program: Program) -> float:
-    """Unit roundoff of the narrowest float type that the program computes or stores in."""
-    written = set(outputs(program)).union(b.name for b in program.locals)
-    found: set[DType] = {b.dtype for b in program.buffers() if b.name in written}
-    for stmt in walk(program.body):
-        for whole in stmt_exprs(stmt):
-            found.update(e.dtype for e in walk_exprs(whole) if isinstance(e, Call))
+    """Unit roundoff of the narrowest float type that the program computes or keeps results in; the
+    only rounding to the type of an output that is not read again is that of its store."""
+    read = {load.buffer for load in loads(program.body)}
+    accumulated = {store.buffer for store in stores(program.body) if store.reduce}
+    kept = read & set(outputs(program)) | accumulated | {b.name for b in program.locals}
+    by_name = {b.name: b.dtype for b in program.buffers()}
+    found: set[DType] = {by_name[name] for name in kept}
+    for store in stores(program.body):
+        outer, dtype = store.value, by_name[store.buffer]
+        whole = outer.arg if isinstance(outer, Cast) and outer.dtype == dtype else outer
+        found.update(e.dtype for e in walk_exprs(whole) if isinstance(e, Call | Cast))
     return max((d.unit_roundoff for d in found), default=0.0)
 
 
 def tolerance(program: Program, dtype: DType, magnitude: np.ndarray, integers: bool) -> np.ndarray:
     """Allowed |error| of each element, f64; all zero where the answer must be equal."""
     u = narrowest_roundoff(program)
-    if integers and is_exact(program) and u > 0:
+    last = dtype.unit_roundoff
+    if integers and is_exact(program):
         whole = np.array_equal(magnitude, np.rint(magnitude))
-        if whole and magnitude.max(initial=0.0) * u <= 1:
+        if whole and magnitude.max(initial=0.0) * max(u, last) <= 1:
             return np.zeros_like(magnitude)
     eta = {"f64": 5e-324, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}[dtype.name]
     steps = math.sqrt(longest_reduction(program)) + EXTRA_STEPS
-    return SLACK * steps * (u * magnitude + eta)
+    return SLACK * steps * (u * magnitude + eta) + (2 * last * magnitude if last > u else 0)
 
 
 def _line(kind: str, buffer: Buffer, first: str, second: str) -> str:

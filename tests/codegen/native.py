@@ -15,8 +15,9 @@ import numpy as np
 
 from tests.conftest import require
 from tuner.codegen.c import Translation, translate
+from tuner.dtypes import BF16, bf16_bits, bf16_values
 from tuner.frontends.text import parse
-from tuner.ir.nodes import Program
+from tuner.ir.nodes import Buffer, Program
 from tuner.ir.visit import outputs
 from tuner.lower.pipeline import lower
 from tuner.target import TARGETS, Target
@@ -104,5 +105,11 @@ def inputs_for(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
             array = rng.standard_normal(buffer.shape)
         else:
             array = rng.integers(0, 2 if buffer.dtype.kind == "bool" else 100, buffer.shape)
+        array = bf16_bits(array) if buffer.dtype == BF16 else array
         arrays[buffer.name] = array.astype(buffer.dtype.numpy)
     return arrays
+
+
+def values(array: np.ndarray, buffer: Buffer) -> np.ndarray:
+    """The numbers that `array` holds for `buffer`."""
+    return bf16_values(array) if buffer.dtype == BF16 else array

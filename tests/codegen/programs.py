@@ -251,6 +251,16 @@ def f(x: f32[37], y: f32[37], z: f64[9]):
     for j in vectorized(9):
         z[j] = sigmoid(f64(x[j])) + erf(f64(x[j]))
 """,
+    "bf16 in vectors, of one element, and through other types": """
+def f(x: bf16[37], k: i32[37], d: f64[37], y: bf16[37], z: f32[37], n: i32[37]):
+    t = buffer(bf16[37])
+    for i in vectorized(37):
+        t[i] = f32(x[i]) * 1.37
+        y[i] = t[i] if f32(x[i]) < 0.0 else 0.1
+    for j in range(37):
+        z[j] = f32(t[j]) + 0.5 * f32(x[36 - j]) + f32(bf16(k[j])) + f32(bf16(d[j]))
+        n[j] = i32(t[j])
+""",
     "a buffer in the workspace": """
 def f(x: f32[200, 100], y: f32[200, 100]):
     t = buffer(f32[200, 100])

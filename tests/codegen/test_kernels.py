@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.codegen.native import CLANG, call, inputs_for, load, run, targets_here
+from tests.codegen.native import CLANG, call, inputs_for, load, run, targets_here, values
 from tests.codegen.programs import PROGRAMS
 from tests.conftest import require
 from tuner.codegen.c import translate
@@ -24,10 +24,10 @@ def _check(text: str, machine: Target, shift: int = 0, compiler: str = "") -> No
     inputs = inputs_for(parse(text))
     found = run(text, inputs, machine, shift, compiler)
     for name, wanted in interpret(parse(text), inputs).items():
-        if wanted.dtype.kind == "f":
-            np.testing.assert_allclose(found[name], wanted, rtol=3e-5, atol=3e-5)
-        else:
-            np.testing.assert_array_equal(found[name], wanted)
+        buffer = parse(text).buffer(name)
+        tolerance = max(3e-5, 2 * buffer.dtype.unit_roundoff) if buffer.dtype.is_float else 0
+        results = (values(a, buffer) for a in (found[name], wanted))
+        np.testing.assert_allclose(*results, rtol=tolerance, atol=min(tolerance, 3e-5))
 
 
 @pytest.mark.parametrize("machine", targets_here(), ids=lambda t: t.name)

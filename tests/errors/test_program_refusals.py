@@ -162,6 +162,15 @@ BODY = "    for i in range(4):\n        y[i] = x[i]\n"
 
 #: (whole text, kind, line, part of the message)
 TEXTS = [
+    (
+        "def f(x: bf16[4], y: bf16[4]):\n    for i in range(4):\n        y[i] = x[i] * 2.0\n",
+        SyntaxRefused, 3, "x[i] is computed with, but bf16 is a type to store in only",
+    ),
+    (
+        "def f(x: f32[4], y: bf16[1]):\n    y[0] = 0\n"
+        "    for i in range(4):\n        y[0] += x[i]\n",
+        SyntaxRefused, 4, "y[0] is accumulated into, but bf16 is a type to store in only",
+    ),
     ("", SyntaxRefused, 1, "no program found"),
     ("x = 1\n", SyntaxRefused, 1, "only one `def` may stand here"),
     ("import os\n", SyntaxRefused, 1, "only one `def`"),
@@ -176,7 +185,6 @@ TEXTS = [
     (f"def f(x: f32[4], y: f32[4], /):\n{BODY}", SyntaxRefused, 1, "parameters are plain"),
     (f"def f(x: f32[4], x: f32[4]):\n{BODY}", SyntaxRefused, 1, ""),
     (f"def f(x: f99[4], y: f32[4]):\n{BODY}", SyntaxRefused, 1, "the element types are: f64"),
-    (f"def f(x: bf16[4], y: f32[4]):\n{BODY}", SyntaxRefused, 1, "bf16 buffers cannot"),
     (f"def f(x: f32, y: f32[4]):\n{BODY}", SyntaxRefused, 1, "is not a buffer's type"),
     (f"def f(x: f32[0], y: f32[4]):\n{BODY}", SyntaxRefused, 1, "a dimension of 'x'"),
     (f"def f(x: f32[-4], y: f32[4]):\n{BODY}", SyntaxRefused, 1, "found -4"),

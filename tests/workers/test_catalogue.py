@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.codegen.native import call, inputs_for, targets_here
+from tests.codegen.native import call, inputs_for, targets_here, values
 from tests.workers.conftest import QUICK
 from tests.workload.references import CASES
 from tuner.codegen.kernel import generate, generate_wide
@@ -28,7 +28,14 @@ SAMPLED = 3
 _MATMUL: dict[str, Size] = {"m": 5, "n": 19, "k": 33}
 _CONV: dict[str, Size] = {"c": 3, "h": 6, "w": 5, "f": 17, "kh": 3, "kw": 3, "pad": 1}
 NARROW = [
-    *(("matmul", _MATMUL, dtype) for dtype in ("i32", "i8", "u8")),
+    *(("matmul", _MATMUL, dtype) for dtype in ("i32", "i8", "u8", "bf16")),
+    ("conv2d", _CONV, "bf16"),
+    ("dense", {**_MATMUL, "activation": "gelu"}, "bf16"),
+    ("gelu_tanh", {"n": 101}, "bf16"),
+    ("add", {"n": 101}, "bf16"),
+    ("scale_shift", {"rows": 3, "cols": 37}, "bf16"),
+    ("pad", {"rows": 3, "cols": 37, "pad": 2}, "bf16"),
+    ("transpose", {"rows": 37, "cols": 19}, "bf16"),
     ("conv2d", {**_CONV, "layout": "nhwc"}, "u8"),
     ("dense", {**_MATMUL, "activation": "relu"}, "i8"),
     ("concat", {"rows": 3, "left": 5, "right": 37}, "u8"),
@@ -62,5 +69,7 @@ def _equals_the_interpreter(program: Program, library: str, name: str) -> None:
     inputs = inputs_for(program)
     found = call(ctypes.CDLL(library), name, program, inputs)
     for output, wanted in run(program, inputs).items():
-        tolerance = 3e-5 if wanted.dtype.kind == "f" else 0
-        np.testing.assert_allclose(found[output], wanted, rtol=tolerance, atol=tolerance)
+        buffer = program.buffer(output)
+        tolerance = max(3e-5, 2 * buffer.dtype.unit_roundoff) if buffer.dtype.is_float else 0
+        results = (values(a, buffer) for a in (found[output], wanted))
+        np.testing.assert_allclose(*results, rtol=tolerance, atol=min(tolerance, 3e-5))

@@ -147,7 +147,19 @@ def test_tolerance_is_the_stated_one() -> None:
 def test_the_narrowest_type_computed_in_counts() -> None:
     assert narrowest_roundoff(MATMUL) == 2.0**-24
     wide = parse("def f(x: f16[4], y: f64[4]):\n    for i in range(4):\n        y[i] = f64(x[i])")
-    assert narrowest_roundoff(wide) == 2.0**-53
+    assert narrowest_roundoff(wide) == 0  # but for the store's, which is none here
+    text = "def f(x: f32[4], y: bf16[4]):\n    for i in range(4):\n        y[i] = {}"
+    assert narrowest_roundoff(parse(text.format("x[i] * 2.0"))) == 2.0**-24
+    assert narrowest_roundoff(parse(text.format("f32(bf16(x[i])) * 2.0"))) == 2.0**-8
+
+
+def test_an_output_of_a_narrower_type_is_rounded_once() -> None:
+    text = "def f(x: f32[4], y: bf16[4]):\n    for i in range(4):\n        y[i] = x[i] * 2.0"
+    program, magnitude = parse(text), np.array([1.0])
+    (allowed,) = tolerance(program, DTYPES["bf16"], magnitude, integers=False)
+    assert allowed == pytest.approx(2 * 2.0**-8 + 8 * 2.0**-24 * (1 + 8))
+    assert not tolerance(program, DTYPES["bf16"], magnitude * 256, integers=True).any()
+    assert tolerance(program, DTYPES["bf16"], magnitude * 257, integers=True).all()
 
 
 INTEGERS = """

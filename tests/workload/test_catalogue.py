@@ -87,7 +87,7 @@ MATMUL = {"m": 4, "n": 4, "k": 4}
 CONV = {"c": 4, "h": 8, "w": 8, "f": 4, "kh": 3, "kw": 3}
 REFUSED = [
     ("matmull", MATMUL, "f32", "unknown operator 'matmull'; there are: matmul, batch_"),
-    ("matmul", MATMUL, "f8", "matmul: no dtype 'f8'; there are: f32, f64, i32, i8, u8"),
+    ("matmul", MATMUL, "f8", "matmul: no dtype 'f8'; there are: f32, f64, i32, i8, u8, bf16"),
     ("softmax", {"rows": 4, "cols": 4}, "i32", "softmax: no dtype 'i32'"),
     ("matmul", {"m": 4, "n": 4}, "f32", "matmul: size 'k' is missing; there are: m, n, k"),
     ("matmul", {**MATMUL, "q": 4}, "f32", "matmul: unknown size 'q'; there are: m, n, k"),

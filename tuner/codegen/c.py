@@ -22,6 +22,7 @@ C = Dialect(
     types={
         "f64": "double", "f32": "float", "f16": "_Float16", "i64": "long", "i32": "int",
         "i16": "short", "i8": "signed char", "u8": "unsigned char", "bool": "_Bool",
+        "bf16": "unsigned short",
     },
     unsigned={
         "i64": "unsigned long", "i32": "unsigned", "i16": "unsigned short",
@@ -31,7 +32,7 @@ C = Dialect(
     maths={"f64": "", "f32": "f", "f16": "f"},
     masks={
         "f64": "i64", "f32": "i32", "i64": "i64", "i32": "i32", "i16": "i16", "i8": "i8",
-        "u8": "i8",
+        "u8": "i8", "bf16": "i16",
     },
     restrict="restrict",
     infinity="__builtin_inff()",

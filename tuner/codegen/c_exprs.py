@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tuner.codegen.dialect import Dialect
 from tuner.codegen.helpers import Helper, Helpers, vector_type
 from tuner.codegen.literals import literal
-from tuner.dtypes import INDEX, DType, promote
+from tuner.dtypes import BF16, F32, INDEX, DType, promote
 from tuner.errors import CodegenError
 from tuner.ir.affine import bounds, simplify_cond
 from tuner.ir.nodes import (
@@ -207,6 +207,11 @@ class ExprPrinter:
             return self._expr(expr.arg)
         if computes_from_ramp(expr.arg):
             return self._by_lanes(expr)
+        if BF16 in (source, dtype):
+            if F32 not in (source, dtype):
+                return self._cast(Cast(dtype, Cast(F32, expr.arg)))
+            name = self.helpers.call(Helper("to", source, width, dtype))
+            return f"{name}({self.text(expr.arg)})", PRIMARY
         if source.is_float and dtype.is_integer:
             name = self.helpers.call(Helper("to", source, width, dtype))
             return f"{name}({self.text(expr.arg)})", PRIMARY

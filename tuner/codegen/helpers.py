@@ -13,13 +13,17 @@ from tuner.codegen.dialect import Dialect
 from tuner.codegen.math_c import (
     BINARY,
     FLOAT_FORMS,
+    FROM_BF16,
+    FROM_BF16_VECTOR,
     INTEGER_FORMS,
     LIBM,
     SIGMOID,
+    TO_BF16,
+    TO_BF16_VECTOR,
     UNSIGNED_FORMS,
     VECTOR_FORMS,
 )
-from tuner.dtypes import DTYPES, F32, DType
+from tuner.dtypes import BF16, DTYPES, F32, DType
 from tuner.errors import CodegenError
 
 #: bytes of the shortest vector that reductions are done in
@@ -84,6 +88,8 @@ class Helpers:
             return self._sigmoid(helper)
         if helper.op in VECTOR_FORMS and helper.dtype == F32:
             return self._vector_form(helper)
+        if helper.other and BF16 in (helper.dtype, helper.other):
+            return self._bf16(helper, helper.other)
         return self._lanewise(helper) if helper.lanes > 1 else self._scalar(helper)
 
     def _head(self, helper: Helper, result: str, params: str) -> str:
@@ -126,6 +132,17 @@ class Helpers:
             f"\n{{\n    return a != a ? 0 : a >= {float(high)!r}{suffix} ? ({kind}){high - 1}"
             f" : a <= {float(low)!r}{suffix} ? {least} : ({kind})a;\n}}\n"
         )
+
+    def _bf16(self, helper: Helper, to: DType) -> str:
+        """f32 to bf16, or back."""
+        operand, result = (self.vector(t, helper.lanes) for t in (helper.dtype, to))
+        if helper.lanes == 1:
+            body = TO_BF16 if to == BF16 else FROM_BF16
+        else:
+            body = TO_BF16_VECTOR if to == BF16 else FROM_BF16_VECTOR
+            body = body.replace("{u}", self.unsigned(DTYPES["i32"], helper.lanes))
+            body = body.replace("{f}" if to == F32 else "{b}", result)
+        return self._head(helper, result, f"{operand} a") + "\n{\n" + body + "\n}\n"
 
     def _select(self, helper: Helper) -> str:
         kind, mask = (f(helper.dtype, helper.lanes) for f in (self.vector, self.mask))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tuner.codegen.dialect import Dialect
+from tuner.dtypes import BF16, bf16_bits
 from tuner.ir.nodes import Const
 
 
@@ -16,6 +17,8 @@ def literal(const: Const, dialect: Dialect) -> str:
     if not dtype.is_float:
         return _integer(int(const.value), dtype.bits)
     value = float(const.value)
+    if dtype == BF16:
+        return str(int(bf16_bits(value)))
     suffix = dialect.literal[dtype.name]
     if math.isnan(value):
         return f"({dialect.type(dtype)}){dialect.nan}"

@@ -164,6 +164,20 @@ _ERF = """\
     {f} large = 1.0f - {exp}(-q);
     return ({f})(({u}){select}(size < 0.92f, small, large) | sign);"""
 
+#: f32 to the bits of the nearest bf16, and back; scalars and vectors {b} of bits.
+TO_BF16 = """\
+    union { float value; unsigned bits; } u = {a};
+    return a != a ? u.bits >> 16 | 64 : (u.bits + 0x7fff + (u.bits >> 16 & 1)) >> 16;"""
+FROM_BF16 = """\
+    union { unsigned bits; float value; } u = {(unsigned)a << 16};
+    return u.value;"""
+TO_BF16_VECTOR = """\
+    {u} bits = ({u})a, is_nan = ({u})(a != a);
+    {u} nearest = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    return __builtin_convertvector((nearest & ~is_nan) | ((bits >> 16 | 64) & is_nan), {b});"""
+FROM_BF16_VECTOR = """\
+    return ({f})(__builtin_convertvector(a, {u}) << 16);"""
+
 #: Bodies by operator.
 VECTOR_FORMS: Mapping[str, str] = {"exp": _EXP, "log": _LOG, "tanh": _TANH, "erf": _ERF}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from tuner.dtypes import BF16, DTYPES
+from tuner.dtypes import DTYPES
 from tuner.errors import LimitRefused
 from tuner.frontends.expressions import refused
 from tuner.frontends.limits import (
@@ -34,8 +34,6 @@ def buffer_type(name: str, node: ast.expr, scope: Scope) -> Buffer:
                 f"{ast.unparse(node)!r} is not a buffer's type; write one as f32[4, 8]; "
                 f"the element types are: {known}", node,
             )  # fmt: skip
-    if word == BF16.name:
-        raise refused("bf16 buffers cannot be computed on any target yet; use f16 or f32", node)
     if not 1 <= len(dims) <= MAX_RANK:
         raise refused(f"a buffer has 1 to {MAX_RANK} dimensions; found {len(dims)}", node)
     shape = tuple(extent(d, f"a dimension of {name!r}") for d in dims)

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tuner.dtypes import BF16, DType
+from tuner.dtypes import BF16, F32, DType
 from tuner.errors import LimitRefused, SyntaxRefused
 from tuner.frontends.limits import MAX_EXTENT
+from tuner.ir.numerics import cast
 
 Number = int | float
 _FOLDS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
@@ -74,7 +75,7 @@ def convert(value: Number, dtype: DType, node: ast.expr) -> Number:
     if not dtype.is_float:
         raise SyntaxRefused("a number where a bool is expected; write a comparison", *place(node))
     exact = float(value)
-    rounded = exact if dtype == BF16 else float(_round(exact, dtype))
+    rounded = float(_round(exact, dtype))
     if math.isinf(rounded) and not math.isinf(exact):
         raise SyntaxRefused(f"{value} is too large for {dtype}; write inf", *place(node))
     return rounded
@@ -96,7 +97,9 @@ def _to_integer(value: Number, dtype: DType, node: ast.expr) -> int:
 
 def _round(value: float, dtype: DType) -> np.floating:
     with np.errstate(over="ignore"):
-        rounded: np.floating = dtype.numpy.type(value)
+        rounded: np.floating = dtype.held.type(value)
+    if dtype == BF16:
+        rounded = cast(rounded, F32, BF16)
     return rounded
 
 

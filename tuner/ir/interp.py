@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.dtypes import INDEX
+from tuner.dtypes import BF16, INDEX, bf16_bits, bf16_values
 from tuner.errors import StageError
 from tuner.ir.lanes import classify
 from tuner.ir.nodes import (
@@ -57,11 +57,14 @@ def run(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndar
                 f"input {buffer.name!r} is {array.dtype}{list(array.shape)}; "
                 f"expected {buffer.dtype}{list(buffer.shape)}"
             )
-        buffers[buffer.name] = array
+        buffers[buffer.name] = bf16_values(array) if buffer.dtype == BF16 else array
     machine = _Machine(buffers, classify(program.body))
     with np.errstate(all="ignore"):
         machine.body(program.body, _Frame({}))
-    return {name: buffers[name] for name in written}
+    return {
+        name: bf16_bits(buffers[name]) if program.buffer(name).dtype == BF16 else buffers[name]
+        for name in written
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ class _Machine:
         """The value of `expr`, of its own dtype, over the lanes of `frame`."""
         match expr:
             case Const(value=value, dtype=dtype):
-                return int(value) if dtype == INDEX else dtype.numpy.type(value)
+                return int(value) if dtype == INDEX else dtype.held.type(value)
             case Var(name):
                 return frame.env[name]
             case Load():

@@ -1,7 +1,8 @@
 """The meaning of each operator on numpy values: one rounding, in the operands' type.
 
 Values are numpy arrays or scalars of the operator's dtype; loop variables and subscripts may be
-Python integers, which never leave 64 bits (tuner.ir.verify sees to that).
+Python integers, which never leave 64 bits (tuner.ir.verify sees to that). Those of bf16 are f32
+that bf16 can hold.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tuner.dtypes import BOOL, DType
+from tuner.dtypes import BF16, BOOL, DType, bf16_bits, bf16_values
 from tuner.ir.ops import FLOAT_IDENTITY
 
 #: A numpy array or scalar, or a Python integer; numpy's own types say no more that is of use.
@@ -81,7 +82,9 @@ def identity(op: str, dtype: DType) -> Value:
 
 def cast(value: Value, source: DType, dtype: DType) -> Value:
     """A conversion: floats to integers truncate and saturate, NaN gives 0; integers wrap."""
-    array = np.asarray(value, source.numpy)
+    array = np.asarray(value, source.held)
+    if dtype == BF16:
+        return bf16_values(bf16_bits(array.astype(np.float32)))[()]
     if not (source.is_float and dtype.is_integer):
         return array.astype(dtype.numpy)[()]
     limits = np.iinfo(dtype.numpy)
@@ -95,7 +98,7 @@ def cast(value: Value, source: DType, dtype: DType) -> Value:
 def poison(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     """An array whose content shows when it is read before it is written."""
     if dtype.is_float:
-        return np.full(shape, np.nan, dtype.numpy)
+        return np.full(shape, np.nan, dtype.held)
     if dtype == BOOL:
         return np.ones(shape, dtype.numpy)
     return np.full(shape, int.from_bytes(b"\x7f" * dtype.bytes, "little"), dtype.numpy)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tuner.dtypes import BOOL, INDEX
+from tuner.dtypes import BF16, BOOL, INDEX, DType
 from tuner.errors import BoundsRefused, LimitRefused, SyntaxRefused
 from tuner.ir.affine import Ranges
 from tuner.ir.bounds import EMPTY, Prover, bounds_under
@@ -92,7 +92,18 @@ class _Checker:
                         "depend on data; only reads may be indirect", *self.place(node),
                     )  # fmt: skip
         self._access(stmt, scope)
+        if stmt.reduce:
+            text = show_access(stmt.buffer, stmt.indices)
+            self._computable(self.buffers[stmt.buffer].dtype, stmt, text)
         self._value(stmt.value, scope)
+
+    def _computable(self, dtype: DType, node: Node, text: str) -> None:
+        if dtype == BF16:
+            does = "is accumulated into" if isinstance(node, Store) else "is computed with"
+            raise SyntaxRefused(
+                f"{text} {does}, but bf16 is a type to store in only: compute in f32, as in "
+                "f32(x[i]), and accumulate in an f32 buffer", *self.place(node),
+            )  # fmt: skip
 
     def _value(self, expr: Expr, scope: Prover) -> None:
         """Every access below `expr`. The sides of a conditional are guarded by its test; the
@@ -108,6 +119,8 @@ class _Checker:
                 return
             case Call():
                 self._division(expr)
+                for arg in expr.args:
+                    self._computable(arg.dtype, expr, show_expr(arg))
         self._arithmetic(expr, scope.ranges)
         for child in expr_children(expr):
             self._value(child, scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tuner.dtypes import BF16, BOOL, F16
+from tuner.dtypes import BOOL, F16
 from tuner.ir.affine import linear
 from tuner.ir.nodes import (
     Broadcast,
@@ -24,7 +24,7 @@ from tuner.ir.nodes import (
 from tuner.ir.visit import Body, variables
 from tuner.lower.exprs import computes_from_ramp, lanes, mask_bits
 
-_NO_VECTOR = (BOOL, F16, BF16)
+_NO_VECTOR = (BOOL, F16)
 
 
 class _NotInLanes(Exception):

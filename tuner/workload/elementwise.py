@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tuner.workload.operator import Operator
 
 #: sqrt(1/2) and sqrt(2/pi), to f64's last digit
 _ROOT_HALF, _ROOT_TWO_OVER_PI = "0.7071067811865476", "0.7978845608028654"
-_FLOATS = ("f32", "f64")
-_NUMBERS = ("f32", "f64", "i32")
+_FLOATS = ("f32", "f64", "bf16")
+_NUMBERS = (*_FLOATS, "i32")
 
 
 def gelu(x: str) -> str:
@@ -45,11 +45,19 @@ _BINARY: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+def _computed(value: str, dtype: str, reads: Iterable[str]) -> str:
+    """`value` with its reads of bf16 widened to f32, in which it is computed."""
+    for read in reads if dtype == "bf16" else ():
+        value = value.replace(read, f"f32({read})")
+    return value
+
+
 def _elementwise(name: str, inputs: str, value: str, dtypes: tuple[str, ...]) -> Operator:
     def text(size: Mapping[str, int], _: Mapping[str, str], dtype: str) -> str:
         n = size["n"]
         params = ", ".join(f"{one}: {dtype}[{n}]" for one in (*inputs, "y"))
-        return f"def apply_{name}({params}):\n    for i in range({n}):\n        y[i] = {value}\n"
+        result = _computed(value, dtype, [f"{one}[i]" for one in inputs])
+        return f"def apply_{name}({params}):\n    for i in range({n}):\n        y[i] = {result}\n"
 
     doc = f"y[i] = {value}"
     return Operator(name=name, doc=doc, sizes={"n": None}, dtypes=dtypes, text=text, words={})
@@ -60,11 +68,12 @@ def _broadcast(name: str, params: Mapping[str, str], value: str) -> Operator:
 
     def text(size: Mapping[str, int], _: Mapping[str, str], dtype: str) -> str:
         rows, cols = size["rows"], size["cols"]
+        reads = ["x[i, j]", *(f"{p}[{'i' if of == 'rows' else 'j'}]" for p, of in params.items())]
         extra = "".join(f"{one}: const[{dtype}[{size[of]}]], " for one, of in params.items())
         return f"""
 def {name}(x: {dtype}[{rows}, {cols}], {extra}y: {dtype}[{rows}, {cols}]):
     for i, j in grid({rows}, {cols}):
-        y[i, j] = {value}
+        y[i, j] = {_computed(value, dtype, reads)}
 """
 
     sizes = {"rows": None, "cols": None}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tuner.errors import WorkloadError
 from tuner.workload.operator import Operator
 
-_DTYPES = ("f32", "f64", "i64", "i32", "i16", "i8", "u8")
+_DTYPES = ("f32", "f64", "bf16", "i64", "i32", "i16", "i8", "u8")
 
 
 def _transpose(size: Mapping[str, int], _: Mapping[str, str], dtype: str) -> str:

@@ -27,5 +27,6 @@ PRODUCTS: dict[str, Product] = {
     **{name: Product(name, name, name) for name in ("f32", "f64", "i32")},
     "i8": Product("i8", "i8", "i32"),
     "u8": Product("u8", "i8", "i32"),
+    "bf16": Product("bf16", "bf16", "f32"),
 }
 CONTRACTION_DTYPES = tuple(PRODUCTS)
