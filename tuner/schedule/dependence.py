@@ -171,7 +171,7 @@ class _Question:
             [f"{self.first.known[n]} {sign} {self.second.known[n]}" for n, sign in option]
             for option in order
         )
-        self.require(" or ".join(f"({_all(option)})" for option in options))
+        self.require(" or ".join(f"({_all(option)})" for option in options) or "false")
 
     def names(self) -> list[str]:
         """isl's names of all loops, those around both accesses first."""

@@ -200,20 +200,49 @@ def check_moved_ahead(
     guards: Sequence[Expr] = (),
 ) -> None:
     """Raises ScheduleError unless all instances of `moved` may run before all of `stay`, where both
-    stand below the chain `shared` and each instance of `moved` came first in its own iteration.
-    `guards` hold around the chain."""
-    names = [loop.var for loop in shared]
+    stand below the chain `shared`. `guards` hold around the chain."""
+    names = {loop.var for loop in shared}
     for a, b in conflicts(moved, stay):
         equal = equal_loops(a, b, shared, ranges)
-        if equal is None or equal == set(names):
+        if equal is None or (equal == names and a.position < b.position):
             continue
-        shown = _shown([(b, a, (nested(names, "<"),))], ranges, guards)
-        if shown:
-            carried = ", ".join(name for name in names if name not in equal)
+        shown = _shown([(b, a, (_program_order(b, a),))], ranges, guards)
+        if shown and equal == names:
             raise ScheduleError(
-                f"{_pair(a, b)} may meet in different iterations of {carried}: "
-                f"the first cannot move ahead of all of them{shown}"
+                f"{a.text()} cannot move ahead of {b.text()}, which comes before it{shown}"
             )
+        if shown:
+            raise ScheduleError(
+                f"{_pair(a, b)} may meet in different iterations of "
+                f"{', '.join(sorted(names - equal))}: the first cannot move ahead of all of them"
+                f"{shown}"
+            )
+
+
+def check_read_first(
+    found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr], remedy: str
+) -> None:
+    """Raises ScheduleError unless all reads among `found`, the accesses of one buffer in a body,
+    may be made before the body runs: none is of an element that the body has written before.
+    `guards` hold around the body."""
+    for a in found:
+        for b in found:
+            if not a.writes or b.writes:
+                continue
+            shown = _shown([(a, b, (_program_order(a, b),))], ranges, guards)
+            if shown:
+                raise ScheduleError(
+                    f"{a.text()} is written where its copy would be read; {remedy}{shown}"
+                )
+
+
+def _program_order(first: Access, second: Access) -> Order:
+    """The first access is made before the second."""
+    pairs = zip(first.loops, second.loops, strict=False)
+    shared = [a.var for a, b in pairs if a is b]
+    if first.position < second.position:
+        return (*nested(shared, "<"), tuple((name, "=") for name in shared))
+    return nested(shared, "<")
 
 
 def _shown(ways: Iterable[Way], ranges: Ranges, guards: Sequence[Expr]) -> str:

@@ -34,7 +34,7 @@ from tuner.ir.nodes import (
 )
 from tuner.ir.visit import Body, loads, map_body_exprs, map_expr, with_body
 from tuner.schedule.access import accesses, of_buffer
-from tuner.schedule.legality import check_untouched
+from tuner.schedule.legality import check_read_first
 from tuner.schedule.nest import (
     Place,
     build,
@@ -117,8 +117,8 @@ def pack(program: Program, step: Pack) -> Program:
     of all elements read, as indexed; what of it lies outside the buffer, and what rounding up to
     whole tiles adds, is 0. A read `x[e] if e is inside else 0` becomes a plain read of the copy.
 
-    Legal where nothing at or after the copy (with a loop: nothing in its body) writes the buffer
-    and all reads lie in one box that moves with the loops around only.
+    Legal where nothing after the copy (with a loop: nothing in its body) writes an element of the
+    buffer that is read later, and all reads lie in one box that moves with the loops around only.
     """
     buffer = find_buffer(program, step.buffer)
     place = find(program, step.loop) if step.loop else None
@@ -126,11 +126,11 @@ def pack(program: Program, step: Pack) -> Program:
     axes = parse_layout(step.layout, len(buffer.shape))
     check_count("loops", len(axes), step.loops)
     check_fresh(program, step.packed, *step.loops)
-    found = accesses(body)
-    check_untouched((step.buffer,), found, "where its copy would be read; pack it elsewhere")
+    found = of_buffer(accesses(body), step.buffer)
     inner = extents(body)
     ranges = {**(place.ranges() if place else {}), **inner}
-    region = touched(of_buffer(found, step.buffer), inner, ranges)
+    check_read_first(found, ranges, place.guards() if place else (), "pack it elsewhere")
+    region = touched([a for a in found if not a.writes], inner, ranges)
     sizes = tuple(a.extent(region.extents[a.of]) for a in axes)
     packed = Buffer(step.packed, buffer.dtype, sizes, Scope.GLOBAL)
     if packed.bytes > MAX_PACKED_BYTES:

@@ -12,7 +12,7 @@ from tuner.ir.numerics import identity
 from tuner.ir.ops import FLOAT_IDENTITY
 from tuner.ir.visit import variables
 from tuner.schedule.access import Access, accesses, reads
-from tuner.schedule.legality import check_moved_ahead, conflicts
+from tuner.schedule.legality import check_moved_ahead
 from tuner.schedule.nest import (
     Chain,
     Place,
@@ -87,8 +87,6 @@ def _check_start(
     """Raises ScheduleError unless the statement at position `at` may run ahead of all others."""
     moved = [a for a in found if a.position == at]
     check_moved_ahead(moved, [a for a in found if a.position != at], whole.loops, ranges, guards)
-    for a, b in conflicts(moved, [a for a in found if a.position < at]):
-        raise ScheduleError(f"{a.text()} cannot move ahead of {b.text()}, which comes before it")
 
 
 def rfactor(program: Program, step: Rfactor) -> Program:
