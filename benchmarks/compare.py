@@ -9,12 +9,9 @@ FOLDER holds NAME.c for each workload of benchmarks.workloads. Prints a JSON lin
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import shlex
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workloads import WORKLOADS, Array, BenchWorkload
+from tilewright import load
 from tuner.target import target
 from workers.fingerprint import measuring_cpu
 from workers.hostlock import HostLock
@@ -42,28 +40,6 @@ def aligned(shape: Sequence[int]) -> Array:
     raw = np.empty(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(np.float32).reshape(tuple(shape))
-
-
-class Kernel:
-    """A served C text, compiled with the command in its header."""
-
-    def __init__(self, text: Path) -> None:
-        lines = [line.strip(" *") for line in text.read_text("utf-8").splitlines()]
-        name = lines[0].removeprefix("/* ").strip()
-        command = shlex.split(next(line for line in lines if line.startswith("gcc ")))
-        source = text.with_name(f"{name}.c")
-        source.write_bytes(text.read_bytes())
-        subprocess.run(command, cwd=text.parent, check=True)
-        library = ctypes.CDLL(str(source.with_suffix(".so").resolve()))
-        size = getattr(library, f"{name}_workspace_bytes")
-        size.restype = ctypes.c_size_t
-        self._workspace = aligned(((size() + 3) // 4 + 1,))
-        self._run = getattr(library, name)
-
-    def bind(self, arrays: Sequence[Array]) -> Callable[[], Any]:
-        """A call on `arrays`, inputs first, the output last."""
-        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays, self._workspace)]
-        return lambda: self._run(*pointers)
 
 
 def interleaved(calls: Sequence[Callable[[], Any]]) -> list[list[float]]:
@@ -91,9 +67,9 @@ def compare(work: BenchWorkload, folder: Path) -> dict[str, Any]:
     for array in inputs:
         array[...] = rng.standard_normal(array.shape, dtype=np.float32)
     output = aligned(work.output)
-    kernel = Kernel(folder / f"{work.name}.c")
+    kernel = load((folder / f"{work.name}.c").read_text("utf-8"))
     ours, numpys = interleaved(
-        (kernel.bind((*inputs, output)), lambda: work.numpy(*inputs)),
+        (kernel.bind(*inputs, out=output), lambda: work.numpy(*inputs)),
     )
     difference = float(np.abs(output - work.numpy(*inputs)).max())
     return {

@@ -48,16 +48,25 @@ def unified(found: Json) -> str:
 
 
 def side_by_side(before: str, after: str) -> Table:
-    """Two texts beside each other, what differs in colour, what is far from it left out."""
+    """Two texts beside each other; what differs is marked, what is far from it left out."""
     table = Table(box=None, pad_edge=False, show_header=False, expand=True)
     table.add_column(ratio=1, overflow="fold")
+    table.add_column(width=1)
     table.add_column(ratio=1, overflow="fold")
-    for left, right, same in near_changes(rows(before, after)):
+    for row in near_changes(rows(before, after)):
+        left, right, same = row
         table.add_row(
             Text(left or "", style=_SAME if same else _REMOVED),
+            _mark(row),
             Text(right or "", style=_SAME if same else _ADDED),
         )
     return table
+
+
+def _mark(row: Row) -> str:
+    """How the sides differ, for whom colours do not tell: gone `<`, new `>`, changed `|`."""
+    left, right, same = row
+    return " " if same else ">" if left is None else "<" if right is None else "|"
 
 
 def rows(before: str, after: str) -> list[Row]:

@@ -13,13 +13,12 @@ from rich.table import Table
 
 from tilewright import units
 from tilewright.client import Event, HttpClient, Json, ServiceError
+from tilewright.operations import RECONNECT_S
+from tilewright.results import ENDED
 
-ENDED = ("done", "failed", "cancelled", "expired")
 #: seconds between two looks at the job, and between two plain lines
 REFRESH_S = 0.5
 PLAIN_LINE_S = 5.0
-#: seconds for which a service that cannot be reached is tried again
-RECONNECT_S = 120.0
 
 
 class JobView:

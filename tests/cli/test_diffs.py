@@ -64,8 +64,8 @@ def test_on_a_terminal_the_sides_stand_beside_each_other() -> None:
     screen = io.StringIO()
     print_diffs(FOUND, Console(file=screen, force_terminal=True, width=60, no_color=True))
     lines = screen.getvalue().splitlines()
-    assert any("line 6" in line and "line six" in line for line in lines)
-    assert any(line.strip().endswith("and more") for line in lines)
+    assert any(line.split() == ["line", "6", "|", "line", "six"] for line in lines)
+    assert any(line.split() == [">", "and", "more"] for line in lines)
     assert not any("line 0" in line for line in lines)
 
 

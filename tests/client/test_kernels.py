@@ -1,5 +1,6 @@
 """A generated text as a callable on numpy arrays."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -67,6 +68,18 @@ def test_an_output_may_be_given(mm, arrays) -> None:
     y = np.full((5, 4), np.nan, np.float32)
     assert mm(x, w, out=y) is y
     assert (y == x @ w).all()
+
+
+def test_a_bound_call_is_checked_once_and_keeps_its_arrays(mm, arrays) -> None:
+    x, w = arrays
+    call = mm.bind(x.copy(), w.copy())
+    first = call()
+    assert (first == x @ w).all()
+    first[...] = 0
+    assert call() is first
+    assert (first == x @ w).all()
+    with pytest.raises(KernelError, match="misses w"):
+        mm.bind(x)
 
 
 def test_without_names_the_canonical_ones_are_used(arrays) -> None:
@@ -142,6 +155,16 @@ def test_a_text_is_compiled_once(mm, tmp_path: Path, monkeypatch) -> None:
 
     monkeypatch.setattr("tilewright.kernels._compile", never)
     Kernel(mm.source, ("x", "w", "y"))
+
+
+def test_a_threaded_kernel_waits_passively(monkeypatch: pytest.MonkeyPatch) -> None:
+    require("gcc", "clang", "cc")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "")  # so that the test's end restores it
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    load(_source(MATMUL))
+    assert "OMP_WAIT_POLICY" not in os.environ
+    load(_source(MATMUL).replace("gcc -O2", "gcc -O2 -fopenmp"))
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
 
 
 def test_without_a_compiler_it_is_one_line(monkeypatch) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tilewright import connection
 from tilewright.client import HttpClient, Json, ServiceError
 from tilewright.demo import free_port
-from tilewright.follow import ENDED
+from tilewright.results import ENDED
 from tilewright.supervisor import tilewright
 
 #: seconds for a small job, restarts and expiring leases included
