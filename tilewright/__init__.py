@@ -51,6 +51,7 @@ from tilewright.language import (
 from tilewright.operations import Op, WaitTimeout, op
 from tilewright.programs import Program, program
 from tilewright.tuning import TuningFailed
+from tuner.dtypes import bf16_bits, bf16_values
 
 __all__ = [
     "AsyncClient",
@@ -65,6 +66,8 @@ __all__ = [
     "TuningFailed",
     "WaitTimeout",
     "bf16",
+    "bf16_bits",
+    "bf16_values",
     "buffer",
     "ceil",
     "clamp",

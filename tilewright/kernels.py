@@ -59,9 +59,12 @@ class Parameter:
         if not isinstance(array, np.ndarray):
             raise KernelError(f"{self}: expected a numpy array, found {type(array).__name__}")
         if array.dtype != self.dtype.numpy:
-            raise KernelError(
-                f"{self}: found dtype {array.dtype}; convert it: .astype({str(self.dtype.numpy)!r})"
+            to = (
+                "tilewright.bf16_bits(…)"
+                if self.dtype == BF16
+                else f".astype('{self.dtype.numpy}')"
             )
+            raise KernelError(f"{self}: found dtype {array.dtype}; convert it: {to}")
         if array.shape != self.shape:
             raise KernelError(f"{self}: found shape {array.shape}; a kernel's shapes are fixed")
         if not (array.flags.c_contiguous and array.flags.aligned):
@@ -90,7 +93,8 @@ class Kernel:
         y = kernel(x, w)            # outputs are allocated: one array, or a tuple of several
         kernel(x, w, out=y)         # or given
 
-    Arrays are checked, never converted or copied. Calls from several threads may overlap.
+    Arrays are checked, never converted or copied; those of bf16 are uint16, its bits.
+    Calls from several threads may overlap.
     """
 
     def __init__(self, source: str, names: Sequence[str] = ()) -> None:
@@ -202,8 +206,6 @@ def _parameter(line: str) -> Parameter:
     found = _PARAMETER.fullmatch(line)
     if found is None or found[2] not in DTYPES:
         raise KernelError(f"the kernel's header has no parameter in {line!r}")
-    if found[2] == BF16.name:
-        raise KernelError(f"{found[1]} has dtype bf16, for which numpy has no arrays")
     shape = tuple(int(size) for size in found[3].split(","))
     return Parameter(found[1], DTYPES[found[2]], shape, bool(found[4]))
 

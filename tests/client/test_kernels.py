@@ -9,7 +9,7 @@ import pytest
 
 from tests.codegen.native import targets_here
 from tests.conftest import require
-from tilewright import KernelError, load
+from tilewright import KernelError, bf16_bits, bf16_values, load
 from tilewright.kernels import Kernel, read_header
 from tuner.codegen.kernel import generate
 from tuner.errors import TilewrightError
@@ -32,6 +32,11 @@ def two(x: i32[4], small: i32[4], large: f64[2, 2]):
         small[i] = x[i] + 1
     for i, j in grid(2, 2):
         large[i, j] = 0.5
+"""
+HALF = """
+def twice(x: bf16[3], y: bf16[3]):
+    for i in range(3):
+        y[i] = bf16(f32(x[i]) * 2.0)
 """
 #: a schedule that needs a workspace
 PACKED: Schedule = (Pack("b1", "p", "", ("1", "0"), ("u", "v")),)
@@ -97,6 +102,15 @@ def test_several_outputs_are_a_tuple() -> None:
     assert large.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     with pytest.raises(KernelError, match="out= needs 2 arrays, found 1"):
         kernel(np.arange(4, dtype=np.int32), out=small)
+
+
+def test_arrays_of_bf16_are_its_bits() -> None:
+    require("gcc", "clang", "cc")
+    kernel = Kernel(_source(HALF), ("x", "y"))
+    x = np.array([0.5, -2.0, 3.0], np.float32)
+    assert bf16_values(kernel(bf16_bits(x))).tolist() == [1.0, -4.0, 6.0]
+    with pytest.raises(KernelError, match=r"x: bf16\[3\]: .*convert it: tilewright.bf16_bits"):
+        kernel(x)
 
 
 def test_what_a_kernel_does_not_take_is_refused(mm, arrays) -> None:
@@ -194,7 +208,7 @@ def test_a_kernel_for_another_cpu_is_refused_before_it_runs() -> None:
         ("int main(void) { return 0; }", "no C kernel of Tilewright's"),
         ("", "no C kernel"),
         (_source(MATMUL).replace("b0: f32[5, 3]", "b0: f32"), "has no parameter in"),
-        (_source(MATMUL).replace("b0: f32[5, 3]", "b0: bf16[5, 3]"), "numpy has no arrays"),
+        (_source(MATMUL).replace("b0: f32[5, 3]", "b0: f33[5, 3]"), "has no parameter in"),
     ],
 )
 def test_a_text_that_is_no_kernel_is_refused(text: str, message: str) -> None:
