@@ -81,7 +81,7 @@ def compare(work: BenchWorkload, folder: Path) -> dict[str, Any]:
 def main(folder: Path, target_name: str) -> None:
     """One line per workload, each with the limits measured beside it."""
     cpu, compiler, cache = measuring_cpu(), find_compiler(), cache_dir()
-    bench = Bench(cache, cpu, HostLock(cache), "")
+    bench = Bench(cache, (cpu,), HostLock(cache), "")
     os.sched_setaffinity(0, {cpu})
     for work in WORKLOADS:
         elements = sum(int(np.prod(shape)) for shape in (*work.inputs, work.output))

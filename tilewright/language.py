@@ -68,7 +68,7 @@ const = ConstantType()
 inf = math.inf
 
 buffer, grid = Word("buffer"), Word("grid")
-unrolled, vectorized = Word("unrolled"), Word("vectorized")
+unrolled, vectorized, parallel = Word("unrolled"), Word("vectorized"), Word("parallel")
 exp, log, sqrt, rsqrt = Word("exp"), Word("log"), Word("sqrt"), Word("rsqrt")
 tanh, erf, sigmoid = Word("tanh"), Word("erf"), Word("sigmoid")
 sin, cos, floor, ceil = Word("sin"), Word("cos"), Word("floor"), Word("ceil")

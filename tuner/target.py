@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from tuner.errors import TargetError
 
@@ -51,8 +52,27 @@ TARGETS: dict[str, Target] = {
 }  # fmt: skip
 
 
+#: Most threads of one target.
+MAX_THREADS = 256
+_THREADED = re.compile(r"(.+)-([1-9][0-9]{0,2})t")
+
+
 def target(name: str) -> Target:
-    """The target called `name`. Raises TargetError with the list of those that exist."""
-    if name not in TARGETS:
-        raise TargetError(f"unknown target {name!r}; there are: {', '.join(sorted(TARGETS))}")
-    return TARGETS[name]
+    """The target called `name`: one of TARGETS, or one of them with 2 to 256 threads instead of
+    one, as in cpu-avx512-8t. Raises TargetError with the list of those that exist."""
+    if name in TARGETS:
+        return TARGETS[name]
+    parts = _THREADED.fullmatch(name)
+    alone = TARGETS.get(f"{parts[1]}-1t") if parts else None
+    if parts is None or alone is None or int(parts[2]) > MAX_THREADS:
+        raise TargetError(
+            f"unknown target {name!r}; there are: {', '.join(sorted(TARGETS))}, "
+            f"and each with 2 to {MAX_THREADS} threads as in cpu-avx512-8t"
+        )
+    return with_threads(alone, int(parts[2]))
+
+
+def with_threads(alone: Target, threads: int) -> Target:
+    """The one-thread target `alone` with more threads, all started by OpenMP."""
+    name = f"{alone.name.removesuffix('-1t')}-{threads}t"
+    return replace(alone, name=name, threads=threads, flags=(*alone.flags, "-fopenmp"))

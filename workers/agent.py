@@ -23,7 +23,7 @@ from workers.builder import Refused
 from workers.check import CheckSet
 from workers.client import Client, Grant
 from workers.errors import NoReference, ServiceError, Stopped, WorkerError
-from workers.fingerprint import Machine, look, measuring_cpu, other_cpus
+from workers.fingerprint import Machine, look, measuring_cpu, measuring_cpus, other_cpus
 from workers.hostlock import HostLock
 from workers.leases import Lease
 from workers.measure import Bench, measure
@@ -90,11 +90,11 @@ class Agent:
     ) -> None:
         self.drain = threading.Event()
         self._client, self._compiler, self._options = client, compiler, options
-        self._cpu = measuring_cpu()
         #: cores that timing leaves alone
         self.free = other_cpus()
         lock = HostLock(options.cache)
-        self._bench = Bench(runner(compiler, options.cache), self._cpu, lock, GENERATOR)
+        self._cpu = measuring_cpu()
+        self._bench = Bench(runner(compiler, options.cache), measuring_cpus(), lock, GENERATOR)
         introduction = {
             "name": name, "fingerprint": machine.fingerprint, "facts": machine.facts,
             "targets": _served(machine, options), "generator": GENERATOR,
@@ -150,7 +150,7 @@ class Agent:
             except queue.Empty:
                 continue
             try:
-                self._measure_all(work, reporter)
+                self._measure_all(work, pipeline, reporter)
                 failures = 0
             except Stopped:
                 log.info("lease %s stopped", work.lease.grant.lease_id)
@@ -166,7 +166,7 @@ class Agent:
                 pipeline.forget(work.lease.grant)
                 self._slots.release()
 
-    def _measure_all(self, work: _Work, reporter: Reporter) -> None:
+    def _measure_all(self, work: _Work, pipeline: Pipeline, reporter: Reporter) -> None:
         grant, stop = work.lease.grant, self._stop_for(work.lease)
         try:
             checks = next(in_order_of_arrival([work.checks], stop))
@@ -174,15 +174,34 @@ class Agent:
             for item in grant.items:
                 reporter.measured(work.lease, item.candidate, self._refusal(str(error), grant))
             return
-        if grant.peaks_wanted:
-            peaks = measure_peaks(
-                target(grant.target), checks.io_bytes, self._compiler, self._options.cache,
-                self._bench, stop,
-            )  # fmt: skip
-            reporter.peaks(work.lease, peaks)
-        if grant.purpose is Purpose.PLAYOFF:
-            self._play_off(work, checks, reporter)
+        with self._undisturbed(work, pipeline, stop):
+            if grant.peaks_wanted:
+                peaks = measure_peaks(
+                    target(grant.target), checks.io_bytes, self._compiler, self._options.cache,
+                    self._bench, stop,
+                )  # fmt: skip
+                reporter.peaks(work.lease, peaks)
+            if grant.purpose is Purpose.PLAYOFF:
+                self._play_off(work, checks, reporter)
+            else:
+                self._one_by_one(work, checks, reporter)
+
+    @contextmanager
+    def _undisturbed(
+        self, work: _Work, pipeline: Pipeline, stop: Callable[[], bool]
+    ) -> Iterator[None]:
+        """One thread is timed on a core of its own, beside builds. Several would share theirs with
+        builds: all candidates are built first, and no others are until these are timed."""
+        if target(work.lease.grant.target).threads == 1:
+            yield
             return
+        for _ in in_order_of_arrival(work.builds, stop):
+            pass
+        with pipeline.gate.measuring(stop):
+            yield
+
+    def _one_by_one(self, work: _Work, checks: CheckSet, reporter: Reporter) -> None:
+        grant, stop = work.lease.grant, self._stop_for(work.lease)
         for chunk in in_order_of_arrival(work.builds, stop):
             for item, one in chunk:
                 if self.drain.is_set():

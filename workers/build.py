@@ -32,6 +32,8 @@ class Built:
     workspace_bytes: int
     flags: str
     compiler: str
+    #: of the target
+    threads: int
     #: absolute path of the library that exports `name`; shared with others. "" where it failed
     library: str
     #: the compiler's words; empty where it succeeded
@@ -75,6 +77,7 @@ def _build_unit(unit: Sequence[Source], compiler: Compiler, folder: Path) -> lis
     return [
         Built(
             name=source.name, source_sha256=source.sha256, workspace_bytes=source.workspace_bytes,
+            threads=source.threads,
             flags=" ".join(source.flags), compiler=compiler.version,
             library="" if error else str(library), error=error, build_s=spent,
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tuner.target import TARGETS, Target
+from tuner.target import TARGETS, Target, with_threads
 from workers.toolchain import Compiler
 
 #: /proc/cpuinfo's words for what a code generator can use; kernel mitigations and the like vary
@@ -50,8 +50,10 @@ def look(compiler: Compiler, root: Path = Path("/")) -> Machine:
         **hardware, "compiler": compiler.version, "kernel": platform.release(),
         "governor": _read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip(),
     }  # fmt: skip
-    found = tuple(t.name for t in TARGETS.values() if has(t, features))
-    return Machine(f"f1:{digest[:32]}", facts, found)
+    alone = [t for t in TARGETS.values() if has(t, features)]
+    threads = min(_cores(root), len(os.sched_getaffinity(0)))
+    together = [with_threads(t, threads) for t in alone if threads > 1]
+    return Machine(f"f1:{digest[:32]}", facts, tuple(t.name for t in (*alone, *together)))
 
 
 def has(target: Target, features: set[str]) -> bool:
@@ -60,12 +62,24 @@ def has(target: Target, features: set[str]) -> bool:
 
 
 def measuring_cpu() -> int:
-    """The core that timed runs are pinned to: the last one that this process may use."""
+    """The core that runs of one thread are pinned to: the last one that this process may use."""
     return max(os.sched_getaffinity(0))
 
 
+def measuring_cpus(root: Path = Path("/")) -> tuple[int, ...]:
+    """The cores that timed runs are pinned to, each as many as it has threads, the first ones
+    first: from the last downwards, second threads of a core behind all first ones."""
+    seen: set[str] = set()
+    first, second = [], []
+    for cpu in sorted(os.sched_getaffinity(0), reverse=True):
+        siblings = _siblings(root / f"sys/devices/system/cpu/cpu{cpu}")
+        (second if siblings and siblings in seen else first).append(cpu)
+        seen.add(siblings)
+    return (*first, *second)
+
+
 def other_cpus() -> set[int]:
-    """The cores that timing leaves free; all of them where there is one only."""
+    """The cores that timing one thread leaves free; all of them where there is one only."""
     usable = os.sched_getaffinity(0)
     return usable - {measuring_cpu()} or usable
 
@@ -93,8 +107,11 @@ def _cpu_folders(root: Path) -> list[Path]:
 
 def _cores(root: Path) -> int:
     """Physical cores: threads of one core name the same siblings."""
-    siblings = {_read(cpu / "topology/thread_siblings_list") for cpu in _cpu_folders(root)}
-    return len(siblings - {""}) or _cpus(root)
+    return len({_siblings(cpu) for cpu in _cpu_folders(root)} - {""}) or _cpus(root)
+
+
+def _siblings(cpu: Path) -> str:
+    return _read(cpu / "topology/thread_siblings_list")
 
 
 def _caches(root: Path) -> dict[str, str]:

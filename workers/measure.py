@@ -33,8 +33,8 @@ class Bench:
     """Where candidates are measured on this machine."""
 
     runner: Path
-    #: the core that timed runs are pinned to
-    cpu: int
+    #: the cores that timed runs are pinned to: the first for one thread, the first two for two, …
+    cpus: tuple[int, ...]
     lock: HostLock
     #: key of the code generator, repeated in each measurement
     generator: str
@@ -73,13 +73,20 @@ def arguments(built: Built, checks: CheckSet, timing: Timing, bench: Bench, mode
     """The runner's command line."""
     named = {
         "spec": checks.spec, "library": built.library, "kernel": built.name,
-        "workspace": built.workspace_bytes, "parent": os.getpid(), "cpu": bench.cpu,
+        "workspace": built.workspace_bytes, "parent": os.getpid(), "cpus": cpu_list(bench, built.threads),
         "cpu_s": math.ceil(timing.limit_s) + 1, "mode": mode,
         "min_samples": timing.min_samples, "max_samples": timing.max_samples,
         "min_total_s": timing.min_total_s, "min_sample_s": timing.min_sample_s,
         "slow_factor": timing.slow_factor, "incumbent_s": timing.incumbent_s or 0,
     }  # fmt: skip
     return [str(bench.runner), *(f"{key}={value}" for key, value in named.items())]
+
+
+def cpu_list(bench: Bench, threads: int) -> str:
+    """The cores for so many threads, like 3,2. Raises WorkerError where there are too few."""
+    if threads > len(bench.cpus):
+        raise WorkerError(f"{threads} threads were asked for; this worker has {len(bench.cpus)}")
+    return ",".join(map(str, bench.cpus[:threads]))
 
 
 def parse_stages(out: str) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
-/* Peaks of one core: f32 multiply-add with vectors of LANES floats, and copying BYTES in all
-   (half read, half written). Prints {"flops_per_s": ..., "copy_bytes_per_s": ...}.
+/* Peaks of some cores together, a thread on each: f32 multiply-add with vectors of LANES floats, and
+   copying BYTES in all (half read, half written). Prints {"flops_per_s": ..., "copy_bytes_per_s": ...}.
 
-   peaks BYTES CPU */
+   peaks BYTES CPU,… */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
 
-static volatile float factor = 0.999f, addend = 0.001f, sink;
+static volatile float factor = 0.999f, addend = 0.001f;
+static _Thread_local volatile float sink;
 
 static double now(void) {
     struct timespec t;
@@ -64,35 +66,74 @@ static double copy(float *to, const float *from, size_t bytes, int plain, long r
     return now() - start;
 }
 
-int main(int argc, char **argv) {
-    if (argc != 3) return 2;
-    size_t half = strtoull(argv[1], NULL, 10) / 2 / 4096 * 4096;
-    if (half < 4096) half = 4096;
+#define MOST_THREADS 256
+
+static int threads;
+static int cpu_of[MOST_THREADS];
+static size_t share; /* bytes that one thread reads, and writes */
+static pthread_barrier_t barrier;
+static long rounds, copies;
+static double best = 1e9, best_copy = 1e9;
+
+/* All threads do the same at once; seconds from the first start to the last end, in thread 0. */
+static double together(float *to, const float *from, int plain) {
+    pthread_barrier_wait(&barrier);
+    double start = now();
+    if (plain < 0) multiply_add(rounds);
+    else copy(to, from, share, plain, copies);
+    pthread_barrier_wait(&barrier);
+    return now() - start;
+}
+
+/* Thread 0 decides how often work is repeated; the others read it behind a barrier. */
+static void *measure(void *argument) {
+    int me = (int)(long)argument;
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(atoi(argv[2]), &set);
+    CPU_SET(cpu_of[me], &set);
     sched_setaffinity(0, sizeof set, &set);
-    float *to = aligned_alloc(4096, half), *from = aligned_alloc(4096, half);
-    if (!to || !from) return 1;
-    memset(to, 1, half);
-    memset(from, 1, half);
+    float *to = aligned_alloc(4096, share), *from = aligned_alloc(4096, share);
+    if (!to || !from) exit(1);
+    memset(to, 1, share);
+    memset(from, 1, share);
 
-    long rounds = 1000;
-    while (multiply_add(rounds) < WINDOW_S) rounds *= 2;
-    double best = 1e9, best_copy = 1e9;
+    if (me == 0)
+        for (rounds = 1000; multiply_add(rounds) < WINDOW_S;) rounds *= 2;
+    pthread_barrier_wait(&barrier);
     for (int i = 0; i < REPEATS; i++) {
-        double spent = multiply_add(rounds);
-        best = spent < best ? spent : best;
+        double spent = together(to, from, -1);
+        if (me == 0 && spent < best) best = spent;
     }
     for (int plain = 0; plain < 2; plain++) {
-        long copies = 1;
-        while (copy(to, from, half, plain, copies) < WINDOW_S) copies *= 2;
+        if (me == 0)
+            for (copies = 1; copy(to, from, share, plain, copies) < WINDOW_S;) copies *= 2;
+        pthread_barrier_wait(&barrier);
         for (int i = 0; i < REPEATS / 2; i++) {
-            double spent = copy(to, from, half, plain, copies) / (double)copies;
-            best_copy = spent < best_copy ? spent : best_copy;
+            double spent = together(to, from, plain) / (double)copies;
+            if (me == 0 && spent < best_copy) best_copy = spent;
         }
+        pthread_barrier_wait(&barrier);
     }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) return 2;
+    for (const char *at = argv[2]; at && threads < MOST_THREADS; threads++) {
+        cpu_of[threads] = atoi(at);
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
+    }
+    share = strtoull(argv[1], NULL, 10) / 2 / (size_t)threads / 4096 * 4096;
+    if (share < 4096) share = 4096;
+    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+    pthread_t others[MOST_THREADS];
+    for (int i = 1; i < threads; i++)
+        if (pthread_create(&others[i], NULL, measure, (void *)(long)i)) return 1;
+    measure((void *)0);
+    for (int i = 1; i < threads; i++) pthread_join(others[i], NULL);
     printf("{\"flops_per_s\": %.6e, \"copy_bytes_per_s\": %.6e}\n",
-           2.0 * LANES * COUNT * (double)rounds / best, 2.0 * (double)half / best_copy);
+           2.0 * LANES * COUNT * (double)rounds * threads / best,
+           2.0 * (double)share * threads / best_copy);
     return 0;
 }

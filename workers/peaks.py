@@ -9,7 +9,7 @@ from pathlib import Path
 from tuner.record import Peaks
 from tuner.target import Target
 from workers.errors import Stopped, WorkerError
-from workers.measure import Bench
+from workers.measure import Bench, cpu_list
 from workers.sandbox import never, run_bounded
 from workers.toolchain import Compiler, own_program
 
@@ -26,13 +26,13 @@ def measure_peaks(
     bench: Bench,
     stop: Callable[[], bool] = never,
 ) -> Peaks:
-    """Multiply-add peak with the target's vectors, and copy bandwidth (bytes read + written) at
+    """Multiply-add peak with the target's vectors and threads, and copy bandwidth (bytes read + written) at
     `io_bytes`, a workload's inputs and outputs together. Raises WorkerError, Stopped."""
-    flags = (*target.flags, f"-DLANES={target.lanes(32)}")
+    flags = (*target.flags, f"-DLANES={target.lanes(32)}", "-pthread")
     program = own_program(compiler, ("peaks.c",), flags, cache)
     with bench.lock.held(stop):
         ended = run_bounded(
-            [str(program), str(min(io_bytes, MAX_BYTES)), str(bench.cpu)], LIMIT_S, stop
+            [str(program), str(min(io_bytes, MAX_BYTES)), cpu_list(bench, target.threads)], LIMIT_S, stop
         )
     if ended.stopped:
         raise Stopped("the peaks' run was stopped")

@@ -24,6 +24,7 @@ from workers.build import Built
 from workers.builder import Refused, item_from_json
 from workers.check import CheckSet
 from workers.client import Grant, Item
+from workers.gate import Gate
 from workers.errors import BuilderDied, NoReference, Stopped, WorkerError
 from workers.sandbox import STOP_POLL_S
 
@@ -128,6 +129,7 @@ class Pipeline:
 
     def __init__(self, cache: Path, scratch: Path, cpu: int, free: Sequence[int]) -> None:
         self._scratch = scratch
+        self.gate = Gate()
         self._checks: OrderedDict[str, Future[CheckSet]] = OrderedDict()
         others = [one for one in free if one != cpu][:MOST_BUILDERS]
         self._builders = [Builder(cache, others, idle=False) for _ in others]
@@ -188,7 +190,8 @@ class Pipeline:
         at normal priority, and asked again."""
         builder: Builder = self._own.builder
         try:
-            return builder.ask(request)
+            with self.gate.building():
+                return builder.ask(request)
         except BuilderDied:
             if not builder.idle or self._closed:
                 raise

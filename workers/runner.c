@@ -1,8 +1,9 @@
 /* Runs one candidate kernel: checks it on two data sets between guard pages, then times it.
 
-   runner spec=FILE library=SO kernel=NAME workspace=BYTES parent=PID cpu=N cpu_s=N mode=MODE
+   runner spec=FILE library=SO kernel=NAME workspace=BYTES parent=PID cpus=N,… cpu_s=N mode=MODE
           [min_samples= max_samples= min_total_s= min_sample_s= slow_factor= incumbent_s=]
 
+   It has one thread for each of the cores in `cpus`, one where there are none.
    MODE is `time` (check, then time), `rounds` (check, then one sample for each byte on stdin) or
    `reference` (fill the spec's `save` files). The spec's files are relative to it.
    Prints one JSON object a line as each stage ends, so that a crash leaves what was known before. */
@@ -265,14 +266,17 @@ int main(int argc, char **argv) {
         bytes += own + 2 * GUARD_BYTES + 2 * PAGE_BYTES;
         largest = own > largest ? own : largest;
     }
-    enclose((long)number(argc, argv, "parent", NULL), (int)number(argc, argv, "cpu", "-1"),
+    const char *cpus = text(argc, argv, "cpus", "");
+    int threads = (int)(strlen(cpus) > 0);
+    for (const char *c = cpus; *c; c++) threads += *c == ',';
+    enclose((long)number(argc, argv, "parent", NULL), cpus,
             (long)number(argc, argv, "cpu_s", NULL), bytes, reference ? largest : 0);
     watch_faults();
     unsigned before = float_mode();
-    int filtered = filter_calls(1);
+    int filtered = filter_calls(1, threads);
     stage = "loading";
     load(library, text(argc, argv, "kernel", NULL), workspace->bytes);
-    filtered = filtered && filter_calls(0);
+    filtered = filtered && filter_calls(0, threads);
     say("{\"stage\": \"loaded\", \"filtered\": %s}", filtered ? "true" : "false");
 
     if (reference) {

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_SANDBOX_H
 #define TILEWRIGHT_SANDBOX_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -33,17 +34,51 @@ static void limit(int what, rlim_t value) {
     setrlimit(what, &both);
 }
 
-/* Die with the worker, run on one core if it names one, and stay within bounds. */
-static void enclose(long parent, int cpu, long cpu_seconds, size_t bytes, size_t file_bytes) {
+/* Address space of one further thread: its stack, and its share of the C library's heap. */
+#define THREAD_BYTES ((size_t)136 << 20)
+
+/* The cores in `list`, like 3,0,1, as a set; the number of them. */
+static int cores(const char *list, cpu_set_t *set) {
+    int count = 0;
+    CPU_ZERO(set);
+    for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        CPU_SET(atoi(at), set);
+        count++;
+    }
+    return count;
+}
+
+/* How OpenMP runs a kernel, said before it is loaded: one thread on each core, all of them asleep
+   while they wait. A thread that spins beside a busy core costs more than the work. */
+static void prepare_threads(const char *list, int threads) {
+    char number[16], places[2048] = "";
+    snprintf(number, sizeof number, "%d", threads);
+    for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t used = strlen(places);
+        snprintf(places + used, sizeof places - used, "%s{%d}", used ? "," : "", atoi(at));
+    }
+    setenv("OMP_NUM_THREADS", number, 1);
+    setenv("OMP_WAIT_POLICY", "passive", 1);
+    setenv("OMP_DYNAMIC", "false", 1);
+    setenv("OMP_STACKSIZE", "8M", 1);
+    setenv("OMP_PROC_BIND", "true", 1);
+    setenv("OMP_PLACES", places, 1);
+}
+
+/* Die with the worker, run on the cores that it names, and stay within bounds. */
+static void enclose(long parent, const char *cpus, long cpu_seconds, size_t bytes,
+                    size_t file_bytes) {
     size_t pages = 0;
     FILE *statm = fopen("/proc/self/statm", "r");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0); /* the worker died before the line above */
-    if (cpu >= 0) {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(cpu, &set);
-        sched_setaffinity(0, sizeof set, &set);
+    cpu_set_t set;
+    int threads = cores(cpus, &set);
+    if (threads) sched_setaffinity(0, sizeof set, &set);
+    if (threads > 1) {
+        prepare_threads(cpus, threads);
+        bytes += (size_t)threads * THREAD_BYTES;
+        cpu_seconds *= threads;
     }
     setpriority(PRIO_PROCESS, 0, -10); /* root only, and it only makes the times steadier */
     if (statm && fscanf(statm, "%zu", &pages) != 1) pages = 0;
@@ -52,7 +87,7 @@ static void enclose(long parent, int cpu, long cpu_seconds, size_t bytes, size_t
     limit(RLIMIT_CPU, (rlim_t)cpu_seconds);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, file_bytes);
-    limit(RLIMIT_NPROC, 0); /* targets have one thread */
+    if (threads <= 1) limit(RLIMIT_NPROC, 0); /* it counts all of a user's; the filter allows threads only */
 }
 
 #ifdef FILTER_ARCH
@@ -69,6 +104,11 @@ static const unsigned ALLOWED_TO_LOAD[] = {
 #ifdef __NR_access
     __NR_access, __NR_readlink, __NR_stat,
 #endif
+};
+
+/* A team of threads needs these as well; clone is let through for threads only. */
+static const unsigned ALLOWED_TO_THREADS[] = {
+    __NR_set_robust_list, __NR_sched_setaffinity, __NR_rseq,
 };
 
 static size_t allow(struct sock_filter *code, const unsigned *calls, size_t count) {
@@ -97,9 +137,9 @@ static size_t allow_if(struct sock_filter *code, unsigned call, int index, unsig
 #endif
 
 /* Filter system calls from here on; 1 if the kernel took the filter. Each call only narrows. */
-static int filter_calls(int loading) {
+static int filter_calls(int loading, int threads) {
 #ifdef FILTER_ARCH
-    struct sock_filter code[160] = {
+    struct sock_filter code[192] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
@@ -108,6 +148,14 @@ static int filter_calls(int loading) {
     size_t n = 4;
     n += allow(code + n, ALLOWED, sizeof ALLOWED / sizeof *ALLOWED);
     n += allow_if(code + n, __NR_tgkill, 0, ~0u, (unsigned)getpid()); /* abort() */
+    if (threads > 1) {
+        n += allow(code + n, ALLOWED_TO_THREADS,
+                   sizeof ALLOWED_TO_THREADS / sizeof *ALLOWED_TO_THREADS);
+        n += allow_if(code + n, __NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
+        /* its flags are in memory, where no filter looks: the C library falls back to clone */
+        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1);
+        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+    }
     if (loading) {
         /* the second filter, installed once the candidate is loaded */
         const unsigned narrowing[] = {__NR_seccomp, __NR_prctl};
@@ -121,6 +169,7 @@ static int filter_calls(int loading) {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 #else
     (void)loading;
+    (void)threads;
     return 0;
 #endif
 }

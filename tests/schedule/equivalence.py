@@ -6,10 +6,12 @@ from itertools import count
 
 import numpy as np
 
+from tuner.dtypes import INDEX
 from tuner.ir.interp import run
 from tuner.ir.nodes import (
     Buffer,
     Call,
+    Const,
     Expr,
     For,
     If,
@@ -62,7 +64,8 @@ def assert_equal_programs(program: Program, scheduled: Program, rtol: float = 0.
 
 def in_lockstep(program: Program) -> Program:
     """`program` with each vectorized loop run as vector code runs it: statement by statement, all
-    lanes read before any of them writes; accumulations into one element come one by one."""
+    lanes read before any of them writes; accumulations into one element come one by one. The
+    iterations of a parallel loop, which may come in any order, come last to first."""
     spread = _Lockstep(program)
     body = rewrite_body(program.body, spread.stmt)
     return Program(program.name, program.params, (*program.locals, *spread.added), body)
@@ -75,6 +78,11 @@ class _Lockstep:
         self.added: list[Buffer] = []
 
     def stmt(self, stmt: Stmt) -> Stmt | Body:
+        if isinstance(stmt, For) and stmt.kind == LoopKind.PARALLEL:
+            last = Call("sub", (Const(stmt.extent - 1), Var(stmt.var)), INDEX)
+            return For(
+                stmt.var, stmt.extent, LoopKind.SERIAL, substitute(stmt.body, {stmt.var: last})
+            )
         if not isinstance(stmt, For) or stmt.kind != LoopKind.VECTORIZED:
             return stmt
         return tuple(n for inner in stmt.body for n in self._lanes(stmt, inner, ()))

@@ -16,6 +16,7 @@ from tuner.schedule.steps import (
     DecomposeReduction,
     Inline,
     Pack,
+    Parallel,
     Reorder,
     Rfactor,
     Schedule,
@@ -53,6 +54,7 @@ class RandomSteps:
             self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
             self._compute_at, self._decompose, self._rfactor,
             self._cache_read, self._set_scope, self._transform_layout, self._inline,
+            self._parallel,
         )  # fmt: skip
         return self._rng.choice(makers)(program)
 
@@ -87,6 +89,9 @@ class RandomSteps:
 
     def _unroll(self, program: Program) -> Step:
         return Unroll(self._loop(program))
+
+    def _parallel(self, program: Program) -> Step:
+        return Parallel(self._loop(program))
 
     def _cache_write(self, program: Program) -> Step:
         buffer = self._written(program)

@@ -14,7 +14,7 @@ from tuner.codegen.source import Source
 from tuner.record import Measurement, Timing
 from workers.build import build
 from workers.check import CheckSet, prepare
-from workers.fingerprint import measuring_cpu
+from workers.fingerprint import measuring_cpus
 from workers.hostlock import HostLock
 from workers.measure import Bench, measure
 from workers.toolchain import Compiler, find_compiler, runner
@@ -37,7 +37,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def bench(compiler: Compiler, cache: Path) -> Bench:
-    return Bench(runner(compiler, cache), measuring_cpu(), HostLock(cache), "g1:test")
+    return Bench(runner(compiler, cache), measuring_cpus(), HostLock(cache), "g1:test")
 
 
 @pytest.fixture(scope="session")

@@ -131,7 +131,7 @@ def test_a_workspace_beyond_memory_is_no_memory(run_kernel: Run) -> None:
 
 def test_what_does_not_load_is_a_compile_error(run_kernel: Run) -> None:
     good = kernel("tw_other")
-    wrong_name = Source("tw_name", good.text, good.params, good.outputs, 0, good.flags, ())
+    wrong_name = Source("tw_name", good.text, good.params, good.outputs, 0, 1, good.flags, ())
     m = run_kernel(wrong_name)
     assert m.outcome is Outcome.COMPILE_ERROR
     assert "does not export tw_name" in m.detail

@@ -35,6 +35,7 @@ C = Dialect(
         "u8": "i8", "bf16": "i16",
     },
     restrict="restrict",
+    parallel="#pragma omp parallel for num_threads({threads}) schedule(static)",
     infinity="__builtin_inff()",
     nan='__builtin_nanf("")',
 )  # fmt: skip
@@ -61,8 +62,9 @@ class Translation:
     libs: tuple[str, ...]
 
 
-def translate(program: Program, name: str) -> Translation:
-    """The lowered `program` as a C function called `name`. Raises CodegenError."""
+def translate(program: Program, name: str, threads: int = 1) -> Translation:
+    """The lowered `program` as a C function called `name`; `threads` share its parallel loops.
+    Raises CodegenError."""
     helpers = Helpers(name, C)
     writes, loads = set(outputs(program)), Loads()
     exprs = ExprPrinter(
@@ -78,7 +80,7 @@ def translate(program: Program, name: str) -> Translation:
     with body.block(""):
         _prologue(program, loads, exprs, offsets, body)
         local = [b for b in program.locals if b.scope is Scope.LOCAL]
-        BodyPrinter(exprs, loads, body).body(program.body, local)
+        BodyPrinter(exprs, loads, body, threads).body(program.body, local)
         body.line("return 0;")
     text = "\n".join([
         *helpers.typedefs(),

@@ -22,10 +22,11 @@ _MAX_LINE = 96
 
 
 class BodyPrinter:
-    """Prints statements into an Emitter."""
+    """Prints statements into an Emitter; `threads` share the parallel loops."""
 
-    def __init__(self, exprs: ExprPrinter, loads: Loads, out: Emitter) -> None:
+    def __init__(self, exprs: ExprPrinter, loads: Loads, out: Emitter, threads: int) -> None:
         self.exprs, self.out, self.touched, self.loads = exprs, out, Touched(loads), loads
+        self.threads = threads
         self.names = Names(exprs.names.values())
 
     def body(self, body: Body, local: list[Buffer]) -> None:
@@ -114,7 +115,9 @@ class BodyPrinter:
     def stmt(self, stmt: Stmt, local: list[Buffer], declare: bool = False) -> None:
         """`declare`: a store begins the life of its variable."""
         match stmt:
-            case For(var, extent, LoopKind.SERIAL, body):
+            case For(var, extent, LoopKind.SERIAL | LoopKind.PARALLEL as kind, body):
+                if kind is LoopKind.PARALLEL:
+                    self._parallel()
                 name = self.exprs.names[var]
                 self.exprs.ranges[var] = extent
                 with self.out.block(f"for (long {name} = 0; {name} < {extent}; {name}++)"):
@@ -126,6 +129,12 @@ class BodyPrinter:
                 self._store(stmt, declare)
             case _:
                 raise CodegenError(f"{self.exprs.dialect.name} has no {stmt.kind} loop")
+
+    def _parallel(self) -> None:
+        dialect = self.exprs.dialect
+        if not dialect.parallel:
+            raise CodegenError(f"{dialect.name} has no parallel loop; bind it to threads instead")
+        self.out.line(dialect.parallel.format(threads=self.threads))
 
     def _store(self, stmt: Store, declare: bool) -> None:
         exprs, index = self.exprs, stmt.indices[0]

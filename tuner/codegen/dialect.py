@@ -25,6 +25,8 @@ class Dialect:
     masks: Mapping[str, str]
     #: the qualifier of pointers that do not overlap
     restrict: str
+    #: the line before a loop whose iterations {threads} threads share; "" where there is none
+    parallel: str
     infinity: str
     nan: str
 

@@ -50,7 +50,7 @@ def generate(program: Program, schedule: Schedule, target: Target) -> Source:
     """
     workload, steps = workload_hash(program), json.dumps(schedule_to_json(schedule))
     name = _name(workload, steps, target.name)
-    translation = translate(lower(apply(program, schedule), target), name)
+    translation = translate(lower(apply(program, schedule), target), name, target.threads)
     lines = [step_text(step) for step in schedule] or ["none, loops as written"]
     return _source(program, name, translation, target, [
         f"workload {workload}, target {target.name}, generator {GENERATOR}",
@@ -103,6 +103,7 @@ def _source(
         params=program.params,
         outputs=outputs(program),
         workspace_bytes=translation.workspace_bytes,
+        threads=target.threads,
         flags=flags,
         libs=translation.libs,
     )

@@ -25,6 +25,8 @@ class Source:
     outputs: tuple[str, ...]
     #: bytes that `workspace` must have; what NAME_workspace_bytes() returns
     workspace_bytes: int
+    #: that share its parallel loops
+    threads: int
     #: compiler flags before the file name
     flags: tuple[str, ...]
     #: linker flags after the file name

@@ -134,7 +134,7 @@ def _touched(kernel: Kernel, access: Access, loops: Sequence[Loop], target: Targ
 def _body(nest: Nest) -> tuple[list[Loop], list[Loop]]:
     """The straight-line loops at the bottom, and the loops around them."""
     at = len(nest.loops)
-    while at and nest.loops[at - 1].kind is not LoopKind.SERIAL:
+    while at and nest.loops[at - 1].kind in (LoopKind.UNROLLED, LoopKind.VECTORIZED):
         at -= 1
     return list(nest.loops[at:]), list(nest.loops[:at])
 

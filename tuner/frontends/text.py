@@ -2,7 +2,7 @@
 
     def NAME(x: f32[4, 8], w: const[f32[8]], y: f32[4]):
         t = buffer(f32[4])                      # or buffer(f32[4], "local")
-        for i in range(4):                      # or unrolled(4), vectorized(4), grid(4, 8)
+        for i in range(4):                      # or grid(4, 8), unrolled(4), parallel(4), …
             t[i] = 0.0                          # a reduction needs its start value
             for j in range(8):
                 t[i] += x[i, j] * w[j]          # also *=, and t[i] = max(t[i], ...), min
@@ -263,7 +263,8 @@ class _FunctionReader:
                 pass
             case _:
                 raise refused(
-                    "a loop is over range(n), grid(n, m), unrolled(n) or vectorized(n)", node.iter
+                    "a loop is over range(n), grid(n, m), unrolled(n), vectorized(n), parallel(n)",
+                    node.iter,
                 )
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         count = len(args) if word == "grid" else 1

@@ -36,6 +36,8 @@ class LoopKind(StrEnum):
     SERIAL = "range"
     UNROLLED = "unrolled"
     VECTORIZED = "vectorized"
+    #: by all threads of the target at once
+    PARALLEL = "parallel"
 
 
 class Scope(StrEnum):

@@ -13,6 +13,7 @@ from tuner.lower.privatize import privatize
 from tuner.lower.promote_registers import promote_registers
 from tuner.lower.share_loads import share_loads
 from tuner.lower.simplify import simplify
+from tuner.lower.threads import threads
 from tuner.lower.unroll import unroll
 from tuner.lower.vectorize import vectorize
 from tuner.target import Target
@@ -20,6 +21,7 @@ from tuner.target import Target
 Pass = Callable[[Program, Target], Program]
 
 PASSES: tuple[Pass, ...] = (
+    threads,
     place_buffers,
     partition_tails,
     simplify,

@@ -4,7 +4,8 @@
     for i_1 in range(1): acc[..] = 0.0 ; …    ->   for i_1 in range(1): acc_1[..] = 0.0 ; …
 
 Afterwards every LOCAL buffer may be declared in the innermost loop that holds all its uses: no
-value of it outlives an iteration. One for which that cannot be shown goes to the workspace.
+value of it outlives an iteration. One for which that cannot be shown goes to the workspace; inside
+a parallel loop, where threads would share it, it is refused.
 """
 
 from __future__ import annotations
@@ -12,8 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
-from tuner.ir.nodes import Expr, For, Load, Program, Scope, Stmt, Store
-from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body, same_or_new, with_body
+from tuner.errors import CodegenError
+from tuner.ir.nodes import Expr, For, Load, LoopKind, Program, Scope, Stmt, Store
+from tuner.ir.visit import (
+    Body,
+    loops,
+    map_body_exprs,
+    map_expr,
+    rewrite_body,
+    same_or_new,
+    stores,
+    with_body,
+)
 from tuner.lower.dataflow import Touched, read_before_written
 from tuner.lower.exprs import Loads
 from tuner.lower.names import Names, names_of
@@ -28,6 +39,7 @@ def privatize(program: Program, target: Target) -> Program:
     kept = read_before_written(program.body, local, splitter.touched)
     body = splitter.body(program.body, local - kept)
     workspace = kept | splitter.unsafe(body, set(splitter.copies) - kept)
+    _check_threads(body, workspace)
     buffers = [b for b in program.locals if b.name not in local]
     for name, source in splitter.copies.items():
         scope = Scope.GLOBAL if name in workspace else Scope.LOCAL
@@ -99,3 +111,14 @@ def _renamed(body: Body, names: Mapping[str, str]) -> Body:
         return stmt
 
     return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
+
+
+def _check_threads(body: Body, workspace: Set[str]) -> None:
+    """Threads would share in the workspace what each has to itself in a local buffer."""
+    for loop in loops(body):
+        shared = workspace & {s.buffer for s in stores(loop.body)}
+        if loop.kind is LoopKind.PARALLEL and shared:
+            raise CodegenError(
+                f"local buffers {', '.join(sorted(shared))} cannot be shown to hold no value from "
+                f"one iteration of the parallel loop {loop.var} to another"
+            )

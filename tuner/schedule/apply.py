@@ -16,6 +16,7 @@ from tuner.schedule.inline import inline
 from tuner.schedule.loops import reorder, split, tile
 from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
 from tuner.schedule.pack import pack
+from tuner.schedule.parallel import check_parallel_loops, parallel
 from tuner.schedule.reduction import decompose_reduction, rfactor
 from tuner.schedule.set_scope import set_scope
 from tuner.schedule.steps import (
@@ -23,6 +24,7 @@ from tuner.schedule.steps import (
     ComputeAt,
     DecomposeReduction,
     Pack,
+    Parallel,
     Reorder,
     Rfactor,
     Schedule,
@@ -42,6 +44,7 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     Reorder: reorder,
     Unroll: unroll,
     Vectorize: vectorize,
+    Parallel: parallel,
     CacheWrite: cache_write,
     Pack: pack,
     ComputeAt: compute_at,
@@ -69,6 +72,7 @@ def _programs(program: Program, schedule: Schedule) -> Iterator[Program]:
     for position, step in enumerate(schedule):
         try:
             program = REWRITES[type(step)](program, step)
+            check_parallel_loops(program)
         except ScheduleError as error:
             loops = show_body(program.body)
             raise ScheduleError(error.message, step_text(step), loops, position) from error

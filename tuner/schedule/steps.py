@@ -67,6 +67,13 @@ class Vectorize:
 
 
 @dataclass(frozen=True, slots=True)
+class Parallel:
+    """Threads share the loop's iterations."""
+
+    loop: str
+
+
+@dataclass(frozen=True, slots=True)
 class CacheWrite:
     """The tile of `buffer` that the body of `loop` touches is held in the local `cache`."""
 
@@ -131,6 +138,7 @@ Step = (
     | Reorder
     | Unroll
     | Vectorize
+    | Parallel
     | CacheWrite
     | Pack
     | ComputeAt
@@ -150,6 +158,7 @@ STEPS: dict[str, type[Step]] = {
     "reorder": Reorder,
     "unroll": Unroll,
     "vectorize": Vectorize,
+    "parallel": Parallel,
     "cache_write": CacheWrite,
     "pack": Pack,
     "compute_at": ComputeAt,
