@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
 
+from tuner.errors import TargetError
 from tuner.record import Measurement, Outcome, Peaks
-from tuner.target import TARGETS
+from tuner.target import target
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -29,11 +30,11 @@ class EnrolIn(BaseModel):
     @field_validator("targets")
     @classmethod
     def _known(cls, names: list[str]) -> list[str]:
-        unknown = [name for name in names if name not in TARGETS]
-        if unknown:
-            raise ValueError(
-                f"unknown targets {', '.join(unknown)}; there are: {', '.join(sorted(TARGETS))}"
-            )
+        for name in names:
+            try:
+                target(name)
+            except TargetError as error:
+                raise ValueError(str(error)) from None
         return names
 
 

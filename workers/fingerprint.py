@@ -70,7 +70,8 @@ def measuring_cpus(root: Path = Path("/")) -> tuple[int, ...]:
     """The cores that timed runs are pinned to, each as many as it has threads, the first ones
     first: from the last downwards, second threads of a core behind all first ones."""
     seen: set[str] = set()
-    first, second = [], []
+    first: list[int] = []
+    second: list[int] = []
     for cpu in sorted(os.sched_getaffinity(0), reverse=True):
         siblings = _siblings(root / f"sys/devices/system/cpu/cpu{cpu}")
         (second if siblings and siblings in seen else first).append(cpu)

@@ -26,14 +26,14 @@ def measure_peaks(
     bench: Bench,
     stop: Callable[[], bool] = never,
 ) -> Peaks:
-    """Multiply-add peak with the target's vectors and threads, and copy bandwidth (bytes read + written) at
-    `io_bytes`, a workload's inputs and outputs together. Raises WorkerError, Stopped."""
+    """Multiply-add peak with the target's vectors and threads, and copy bandwidth (bytes read +
+    written) at `io_bytes`, a workload's inputs and outputs together. Raises WorkerError, Stopped.
+    """
     flags = (*target.flags, f"-DLANES={target.lanes(32)}", "-pthread")
     program = own_program(compiler, ("peaks.c",), flags, cache)
+    argv = [str(program), str(min(io_bytes, MAX_BYTES)), cpu_list(bench, target.threads)]
     with bench.lock.held(stop):
-        ended = run_bounded(
-            [str(program), str(min(io_bytes, MAX_BYTES)), cpu_list(bench, target.threads)], LIMIT_S, stop
-        )
+        ended = run_bounded(argv, LIMIT_S, stop)
     if ended.stopped:
         raise Stopped("the peaks' run was stopped")
     if ended.status:

@@ -24,8 +24,8 @@ from workers.build import Built
 from workers.builder import Refused, item_from_json
 from workers.check import CheckSet
 from workers.client import Grant, Item
-from workers.gate import Gate
 from workers.errors import BuilderDied, NoReference, Stopped, WorkerError
+from workers.gate import Gate
 from workers.sandbox import STOP_POLL_S
 
 T = TypeVar("T")

@@ -28,6 +28,7 @@ from server.services.views import record_view, worker_view, workload_view
 from tuner.log import RecordFilter
 from tuner.record import Outcome, Purpose
 from tuner.target import TARGETS
+from tuner.target import target as target_of
 from tuner.workload.catalogue import OPERATORS
 
 router = APIRouter(prefix="/v1", tags=["catalogue"])
@@ -45,9 +46,11 @@ def list_operators(_who: Reader) -> OperatorsOut:
 
 @router.get("/targets")
 def list_targets(service: ServiceOf, _who: Reader) -> TargetsOut:
-    """The targets, and how many live workers have each."""
+    """The targets, and how many live workers have each. Of those with several threads, the ones
+    that a live worker has are listed."""
     with service.database.read() as session:
         live = workers.live(session, service.clock() - service.settings.live_s)
+    threaded = sorted({name for worker in live for name in worker.targets} - set(TARGETS))
     items = [
         TargetOut(
             name=target.name,
@@ -57,7 +60,7 @@ def list_targets(service: ServiceOf, _who: Reader) -> TargetsOut:
             threads=target.threads,
             live_workers=sum(target.name in worker.targets for worker in live),
         )
-        for target in TARGETS.values()
+        for target in (*TARGETS.values(), *(target_of(name) for name in threaded))
     ]
     return TargetsOut(items=items)
 

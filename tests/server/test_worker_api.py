@@ -35,7 +35,7 @@ def test_a_target_that_nobody_knows_cannot_be_enrolled(server, worker):
     body = {**worker.introduction, "targets": ["abacus"]}
     answer = worker.http.post("/v1/worker/enrol", json=body)
     assert answer.status_code == 422
-    assert "unknown targets abacus; there are: cpu-avx2-1t" in answer.json()["detail"]
+    assert "unknown target 'abacus'; there are: cpu-avx2-1t" in answer.json()["detail"]
 
 
 def test_a_grant_has_all_that_a_worker_needs(server, worker):

@@ -40,7 +40,6 @@ def kernel(
     workspace: int = 0,
     program: Program = MATMUL,
     flags: tuple[str, ...] = ("-O2", "-Wall", "-Wextra"),
-    threads: int = 1,
 ) -> Source:
     """A source with the signature of MATMUL; by default a right one."""
     text = f"""{before}
@@ -50,4 +49,4 @@ int {name}(const float *x, const float *w, float *y, void *workspace) {{
     {body or matmul_body()}
 }}
 """
-    return Source(name, text, program.params, ("b2",), workspace, threads, flags, ())
+    return Source(name, text, program.params, ("b2",), workspace, 1, flags, ())

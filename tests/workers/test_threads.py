@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,8 +91,8 @@ def test_each_thread_has_a_core_and_sleeps_while_it_waits(run_kernel: Run) -> No
     if (team != 2 || cpu[0] == cpu[1]) return 2;
     if (strcmp(getenv("OMP_WAIT_POLICY"), "passive")) return 3;
     """
-    source = kernel("tw_team", body + matmul_body(), _DECLARED, flags=_OPENMP, threads=2)
-    measured = run_kernel(source)
+    source = kernel("tw_team", body + matmul_body(), _DECLARED, flags=_OPENMP)
+    measured = run_kernel(replace(source, threads=2))
     assert measured.outcome is Outcome.OK, measured.detail
 
 
@@ -100,8 +101,7 @@ def test_each_thread_has_a_core_and_sleeps_while_it_waits(run_kernel: Run) -> No
 def test_threads_are_no_way_to_processes(run_kernel: Run, threads: int) -> None:
     before = "extern int fork(void), vfork(void);"
     body = "if (fork() != -1 || vfork() != -1) return 2;" + matmul_body()
-    source = kernel("tw_fork", body, before, flags=("-O2",), threads=threads)
-    measured = run_kernel(source)
+    measured = run_kernel(replace(kernel("tw_fork", body, before), threads=threads))
     assert measured.outcome is Outcome.OK, measured.detail
 
 

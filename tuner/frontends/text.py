@@ -262,10 +262,8 @@ class _FunctionReader:
             }:
                 pass
             case _:
-                raise refused(
-                    "a loop is over range(n), grid(n, m), unrolled(n), vectorized(n), parallel(n)",
-                    node.iter,
-                )
+                kinds = "range(n), grid(n, m), unrolled(n), vectorized(n) or parallel(n)"
+                raise refused(f"a loop is over {kinds}", node.iter)
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         count = len(args) if word == "grid" else 1
         if not args or len(args) != count or len(targets) != count:

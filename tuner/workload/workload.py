@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tuner.errors import ProgramError, ScheduleError
 from tuner.ir.canonical import canonicalize, workload_hash
 from tuner.ir.nodes import Program
 from tuner.ir.verify import verify
+from tuner.schedule.parallel import check_parallel_loops
 from tuner.workload.catalogue import complete_sizes
 from tuner.workload.count import flops, io_bytes
 from tuner.workload.operator import Sizes
@@ -36,10 +38,15 @@ class Workload:
 def admit(program: Program, op: str | None = None, sizes: Sizes | None = None) -> Workload:
     """The workload of a program that the parser gave, or the catalogue for `op` at `sizes`.
 
-    Raises ProgramError where nothing is left of it once dead statements are gone.
+    Raises ProgramError where nothing is left of it once dead statements are gone, or where the
+    iterations of a loop that is written as parallel depend on each other.
     """
     canonical, names = canonicalize(program)
     verify(canonical)
+    try:
+        check_parallel_loops(canonical)
+    except ScheduleError as error:
+        raise ProgramError(error.message) from error
     return Workload(
         hash=workload_hash(canonical), program=canonical, names=names,
         flops=flops(canonical), io_bytes=io_bytes(canonical), op=op,
