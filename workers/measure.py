@@ -74,7 +74,8 @@ def arguments(built: Built, checks: CheckSet, timing: Timing, bench: Bench, mode
     named = {
         "spec": checks.spec, "library": built.library, "kernel": built.name,
         "workspace": built.workspace_bytes, "parent": os.getpid(),
-        "cpus": cpu_list(bench, built.threads), "cpu_s": math.ceil(timing.limit_s) + 1, "mode": mode,
+        "cpus": cpu_list(bench, built.threads), "mode": mode,
+        "cpu_s": math.ceil(timing.limit_s) + 1,
         "min_samples": timing.min_samples, "max_samples": timing.max_samples,
         "min_total_s": timing.min_total_s, "min_sample_s": timing.min_sample_s,
         "slow_factor": timing.slow_factor, "incumbent_s": timing.incumbent_s or 0,

@@ -13,10 +13,13 @@ import pytest
 from tests.conftest import require
 from tests.workers.kernels import MATMUL, kernel, matmul_body
 from tuner.codegen.kernel import generate
-from tuner.errors import TargetError
+from tuner.errors import CodegenError, ProgramError, TargetError
+from tuner.frontends.text import parse
+from tuner.lower.pipeline import lower
 from tuner.record import Measurement, Outcome
 from tuner.schedule.steps import Parallel
 from tuner.target import TARGETS, target
+from tuner.workload.workload import admit
 from workers.errors import Stopped, WorkerError
 from workers.fingerprint import look, measuring_cpu, measuring_cpus
 from workers.gate import Gate
@@ -71,6 +74,23 @@ def test_a_generated_kernel_of_two_threads(run_kernel: Run) -> None:
     assert "-fopenmp" in source.command
     measured = run_kernel(source)
     assert measured.outcome is Outcome.OK, measured.detail
+
+
+def test_a_local_value_from_another_iteration_is_refused() -> None:
+    program = parse("""
+def f(x: f32[8], y: f32[2, 8]):
+    last = buffer(f32[1], "local")
+    for o in range(2):
+        for i in parallel(8):
+            if i + o < 5:
+                last[0] = x[i]
+            y[o, i] = last[0] * x[i]
+""")
+    lower(program, target("cpu-sse2-1t"))
+    with pytest.raises(CodegenError, match="local buffers last cannot be shown to hold no value"):
+        lower(program, target("cpu-sse2-2t"))
+    with pytest.raises(ProgramError, match="may meet in different iterations of l1"):
+        admit(program)
 
 
 def test_one_thread_runs_parallel_loops_as_plain_ones() -> None:
