@@ -8,6 +8,7 @@ from tuner.errors import ScheduleError
 from tuner.ir.nodes import Buffer, For, If, Program
 from tuner.ir.visit import Body, loops, stores
 from tuner.schedule.apply import apply
+from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
 from tuner.schedule.nest import chain
 from tuner.schedule.steps import (
     CacheRead,
@@ -16,7 +17,6 @@ from tuner.schedule.steps import (
     DecomposeReduction,
     Inline,
     Pack,
-    Parallel,
     Reorder,
     Rfactor,
     Schedule,
@@ -55,6 +55,7 @@ class RandomSteps:
             self._compute_at, self._decompose, self._rfactor,
             self._cache_read, self._set_scope, self._transform_layout, self._inline,
             self._parallel,
+            self._fuse, self._partition, self._add_unit_loop,
         )  # fmt: skip
         return self._rng.choice(makers)(program)
 
@@ -89,6 +90,20 @@ class RandomSteps:
 
     def _unroll(self, program: Program) -> Step:
         return Unroll(self._loop(program))
+
+    def _fuse(self, program: Program) -> Step:
+        found = self._chain(program)
+        if len(found) < 2:
+            return Fuse(found[0], self._loop(program), *self.names(1))
+        return Fuse(*found[-2:], *self.names(1))
+
+    def _partition(self, program: Program) -> Step:
+        loop = self._rng.choice(list(loops(program.body)))
+        names = self.names(1 + sum(1 for _ in loops(loop.body)))
+        return Partition(loop.var, self._rng.randint(0, loop.extent), names)
+
+    def _add_unit_loop(self, program: Program) -> Step:
+        return AddUnitLoop(self._loop(program), *self.names(1))
 
     def _parallel(self, program: Program) -> Step:
         return Parallel(self._loop(program))

@@ -8,12 +8,12 @@ from tuner.errors import ScheduleError
 from tuner.frontends.text import parse
 from tuner.ir.show import show, show_body
 from tuner.schedule.apply import apply
+from tuner.schedule.loop_steps import Parallel
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
     DecomposeReduction,
     Pack,
-    Parallel,
     Reorder,
     Rfactor,
     Split,

@@ -63,7 +63,7 @@ SPLIT = {"step": "split", "loop": "i", "factor": 2, "outer": "a", "inner": "b"}
         ({"version": 1, "steps": {}}, '"steps" must be a list of at most 512'),
         ({"version": 1, "steps": [SPLIT] * 513}, '"steps" must be a list of at most 512'),
         ({"version": 1, "steps": [3]}, "step 1: expected an object, found int"),
-        ({"version": 1, "steps": [SPLIT, {"step": "fuse"}]}, "step 2: unknown step 'fuse'; there"),
+        ({"version": 1, "steps": [SPLIT, {"step": "melt"}]}, "step 2: unknown step 'melt'; there"),
         ({"version": 1, "steps": [{"step": ["split"]}]}, "step 1: unknown step"),
         ({"version": 1, "steps": [{"step": "unroll"}]}, "step 1: unroll takes loop; found"),
         ({"version": 1, "steps": [{**SPLIT, "x": 1}]}, "takes loop, factor, outer, inner; found"),

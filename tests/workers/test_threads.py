@@ -17,7 +17,7 @@ from tuner.errors import CodegenError, ProgramError, TargetError
 from tuner.frontends.text import parse
 from tuner.lower.pipeline import lower
 from tuner.record import Measurement, Outcome
-from tuner.schedule.steps import Parallel
+from tuner.schedule.loop_steps import Parallel
 from tuner.target import TARGETS, target
 from tuner.workload.workload import admit
 from workers.errors import Stopped, WorkerError

@@ -13,7 +13,8 @@ from tuner.schedule.cache import cache_write
 from tuner.schedule.cache_read import cache_read
 from tuner.schedule.compute_at import compute_at
 from tuner.schedule.inline import inline
-from tuner.schedule.loops import reorder, split, tile
+from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
+from tuner.schedule.loops import add_unit_loop, fuse, partition, reorder, split, tile
 from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
 from tuner.schedule.pack import pack
 from tuner.schedule.parallel import check_parallel_loops, parallel
@@ -24,7 +25,6 @@ from tuner.schedule.steps import (
     ComputeAt,
     DecomposeReduction,
     Pack,
-    Parallel,
     Reorder,
     Rfactor,
     Schedule,
@@ -45,6 +45,9 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     Unroll: unroll,
     Vectorize: vectorize,
     Parallel: parallel,
+    Fuse: fuse,
+    Partition: partition,
+    AddUnitLoop: add_unit_loop,
     CacheWrite: cache_write,
     Pack: pack,
     ComputeAt: compute_at,

@@ -1,22 +1,27 @@
-"""Primitives that change loops only: split, tile, reorder."""
+"""Primitives that change loops only: split, tile, reorder, fuse, partition, add_unit_loop."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tuner.dtypes import BOOL, INDEX
 from tuner.errors import ScheduleError
 from tuner.ir.affine import conjuncts, simplify_cond
-from tuner.ir.nodes import Call, Const, Expr, For, LoopKind, Program, Var
+from tuner.ir.nodes import Call, Const, Expr, For, If, LoopKind, Program, Stmt, Var
+from tuner.ir.visit import Body, is_const, loops, rewrite_body, substitute
 from tuner.schedule.access import accesses_of
 from tuner.schedule.legality import check_order
+from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Partition
 from tuner.schedule.nest import (
     Chain,
+    Place,
     build,
     chain,
     check_count,
     check_fresh,
     extents,
+    find,
     find_serial,
     put,
     serial,
@@ -24,6 +29,8 @@ from tuner.schedule.nest import (
 from tuner.schedule.steps import Reorder, Split, Tile
 from tuner.schedule.substitution import substituted
 
+#: Most iterations of a fused loop.
+MAX_FUSED = (1 << 31) - 1
 #: Largest factor of a split.
 MAX_FACTOR = 1 << 20
 
@@ -129,3 +136,113 @@ def _segment(whole: Chain, names: tuple[str, ...]) -> tuple[For, ...]:
     if any(loop.kind == LoopKind.VECTORIZED for loop in whole.loops[: last + 1]):
         raise ScheduleError("a vectorized loop stays innermost: reorder before vectorizing")
     return whole.loops[: last + 1]
+
+
+def fuse(program: Program, step: Fuse) -> Program:
+    """Makes one loop `fused` of `outer` and of `inner`, which stands alone in it.
+
+        for i in range(4):             for f in range(12):
+            for j in range(3):  ->         y[f // 3, f % 3] = x[f // 3, f % 3]
+                y[i, j] = x[i, j]
+
+    Legal for two serial loops where `outer` contains nothing but `inner`, and guards that read no
+    buffer: the order of iterations stays. Such a guard moves below all loops of the chain.
+    """
+    place, inner = find_serial(program, step.outer), find_serial(program, step.inner).loop
+    whole = chain(place.loop)
+    if inner not in whole.loops[1:2]:
+        raise ScheduleError(
+            f"{step.inner!r} must stand alone directly inside {step.outer!r}; the chain from there "
+            f"is {', '.join(whole.names())}"
+        )
+    extent = place.loop.extent * inner.extent
+    if extent > MAX_FUSED:
+        raise ScheduleError(f"fused, the loops have {extent} iterations, more than {MAX_FUSED}")
+    check_fresh(program, step.fused)
+    (loop,) = serial((step.fused,), (extent,))
+    size, var = Const(inner.extent), Var(step.fused)
+    values: dict[str, Expr] = {
+        step.outer: Call("floordiv", (var, size), INDEX),
+        step.inner: Call("mod", (var, size), INDEX),
+    }
+    ranges = {**place.ranges(), **extents(place.loop.body), loop.var: extent}
+    rest = build(whole.loops[2:], whole.conds, whole.body)
+    return put(program, place, (replace(loop, body=substituted(rest, values, ranges)),))
+
+
+def partition(program: Program, step: Partition) -> Program:
+    """Cuts `loop` in two at iteration `at`: a main part, which keeps its names, and a tail.
+
+        for i in range(10):            for i in range(8):
+            if i < 8:                      y[i] = x[i]
+                y[i] = x[i]     ->     for t in range(2):
+            z[i] = 0.0                     z[t + 8] = 0.0
+                                       (and z[i] = 0.0 in the main part)
+
+    Legal for every serial loop and 0 < at < extent: the order of iterations stays. Guards and
+    conditional expressions that are settled in a part disappear from it.
+    """
+    place = find_serial(program, step.loop)
+    loop = place.loop
+    if not 0 < step.at < loop.extent:
+        raise ScheduleError(
+            f"at must be between 1 and {loop.extent - 1}, so that both parts of {step.loop!r} have "
+            f"iterations; found {step.at}"
+        )
+    below = [inner.var for inner in loops(loop.body)]
+    check_count(f"names, for {', '.join((loop.var, *below))}", len(below) + 1, step.names)
+    check_fresh(program, *step.names)
+    tail, *copies = step.names
+    main_body = _settled(place, step.at, loop.body, loop.var, Var(loop.var))
+    renamed = dict(zip(below, copies, strict=True))
+    start = Call("add", (Var(tail), Const(step.at)), INDEX)
+    tail_body = _settled(place, loop.extent - step.at, _renamed(loop.body, renamed), tail, start)
+    main = replace(loop, extent=step.at, body=main_body)
+    rest = For(tail, loop.extent - step.at, loop.kind, tail_body)
+    parts = tuple(part for part in (main, rest) if part.body)
+    if not parts:
+        raise ScheduleError(f"no guard below {step.loop!r} is ever true: there is nothing to cut")
+    return put(program, place, parts)
+
+
+def _settled(place: Place, extent: int, body: Body, var: str, value: Expr) -> Body:
+    """`body` for the iterations `value` of the loop of `place`, while `var` runs over `extent`."""
+    ranges = {**place.ranges(), **extents(body), var: extent}
+    return _without_never(substituted(body, {place.loop.var: value}, ranges))
+
+
+def _renamed(body: Body, names: Mapping[str, str]) -> Body:
+    """A copy of `body` with other loops."""
+
+    def in_stmt(stmt: Stmt) -> Stmt:
+        return replace(stmt, var=names[stmt.var]) if isinstance(stmt, For) else stmt
+
+    return substitute(rewrite_body(body, in_stmt), {old: Var(new) for old, new in names.items()})
+
+
+def _without_never(body: Body) -> Body:
+    """`body` without what stands under a guard that is never true, and loops left empty."""
+
+    def step(stmt: Stmt) -> Stmt | Body:
+        if isinstance(stmt, If) and is_const(stmt.cond, False):
+            return ()
+        return () if isinstance(stmt, For | If) and not stmt.body else stmt
+
+    return rewrite_body(body, step)
+
+
+def add_unit_loop(program: Program, step: AddUnitLoop) -> Program:
+    """Puts a loop of one iteration around `loop`.
+
+        for i in range(8):      ->     for u in range(1):
+            y[i] = x[i]                    for i in range(8):
+                                               y[i] = x[i]
+
+    Legal for every loop that is not vectorized; the new loop is serial.
+    """
+    place = find(program, step.loop)
+    if place.loop.kind is LoopKind.VECTORIZED:
+        raise ScheduleError(f"{step.loop!r} is vectorized: add the loop before that")
+    check_fresh(program, step.unit)
+    (unit,) = serial((step.unit,), (1,))
+    return put(program, place, (replace(unit, body=(place.loop,)),))

@@ -9,9 +9,9 @@ from tuner.ir.nodes import Buffer, Expr, For, Load, LoopKind, Program, Scope, St
 from tuner.ir.visit import Body, loops, map_body_exprs, map_expr, rewrite_body
 from tuner.schedule.access import accesses, accesses_of, of_buffer, written
 from tuner.schedule.legality import check_parallel
+from tuner.schedule.loop_steps import Parallel
 from tuner.schedule.nest import Place, extents, find, find_serial, put
 from tuner.schedule.private import defined_first
-from tuner.schedule.steps import Parallel
 
 #: Most bytes of a workspace buffer with a copy for each iteration.
 MAX_COPIES_BYTES = 256 << 20

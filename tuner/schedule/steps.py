@@ -14,6 +14,7 @@ from typing import Any
 
 from tuner.errors import ScheduleError
 from tuner.ir.words import RESERVED
+from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
 from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
 
 #: Version of the JSON form; raised whenever an old schedule would be read differently.
@@ -62,13 +63,6 @@ class Unroll:
 @dataclass(frozen=True, slots=True)
 class Vectorize:
     """The loop's iterations become lanes."""
-
-    loop: str
-
-
-@dataclass(frozen=True, slots=True)
-class Parallel:
-    """Threads share the loop's iterations."""
 
     loop: str
 
@@ -139,6 +133,9 @@ Step = (
     | Unroll
     | Vectorize
     | Parallel
+    | Fuse
+    | Partition
+    | AddUnitLoop
     | CacheWrite
     | Pack
     | ComputeAt
@@ -159,6 +156,9 @@ STEPS: dict[str, type[Step]] = {
     "unroll": Unroll,
     "vectorize": Vectorize,
     "parallel": Parallel,
+    "fuse": Fuse,
+    "partition": Partition,
+    "add_unit_loop": AddUnitLoop,
     "cache_write": CacheWrite,
     "pack": Pack,
     "compute_at": ComputeAt,
