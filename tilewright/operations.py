@@ -97,7 +97,7 @@ def job(id: str) -> Flow[Job]:
 def wait(id: str, timeout_s: float | None = None) -> Flow[Job]:
     """A job once it has ended, however it did. Survives a service that restarts.
 
-    Raises WaitTimeout after `timeout_s`; the job goes on.
+    Raises WaitTimeout after `timeout_s`. Whoever stops waiting leaves the job running.
     """
     begun = reached = time.monotonic()
     pause_s = LOOK_S
