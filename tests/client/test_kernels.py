@@ -16,8 +16,8 @@ from tuner.codegen.kernel import generate
 from tuner.errors import TilewrightError
 from tuner.frontends.text import parse
 from tuner.ir.canonical import canonicalize
-from tuner.schedule.steps import Pack, Schedule
-from tuner.target import TARGETS
+from tuner.schedule.steps import Pack, Parallel, Schedule
+from tuner.target import TARGETS, target
 from workers.errors import NoCompiler
 
 MATMUL = """
@@ -172,14 +172,17 @@ def test_a_text_is_compiled_once(mm, tmp_path: Path, monkeypatch) -> None:
     Kernel(mm.source, ("x", "w", "y"))
 
 
-def test_a_threaded_kernel_waits_passively(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_threaded_kernel_waits_passively(arrays, monkeypatch: pytest.MonkeyPatch) -> None:
     require("gcc", "clang", "cc")
     monkeypatch.setenv("OMP_WAIT_POLICY", "")  # so that the test's end restores it
     monkeypatch.delenv("OMP_WAIT_POLICY")
     load(_source(MATMUL))
     assert "OMP_WAIT_POLICY" not in os.environ
-    load(_source(MATMUL).replace("gcc -O2", "gcc -O2 -fopenmp"))
+    of_two = target(targets_here()[0].name.replace("-1t", "-2t"))
+    kernel = load(generate(canonicalize(parse(MATMUL))[0], (Parallel("l0"),), of_two).text)
     assert os.environ["OMP_WAIT_POLICY"] == "passive"
+    x, w = arrays
+    assert all((kernel(x, w) == x @ w).all() for _ in range(20))
 
 
 def test_without_a_compiler_it_is_one_line(monkeypatch) -> None:
