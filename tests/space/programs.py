@@ -94,10 +94,18 @@ SMALLEST = """def f(x: f32[1], y: f32[1]):
         y[i] = x[i] + 1.0
 """
 
+COLUMN_SUMS = """def f(x: f32[9, 37], y: f32[37]):
+    for i in range(37):
+        y[i] = 0.0
+        for k in range(9):
+            y[i] += x[k, i]
+"""
+
 TEXTS = {
     "matmul": MATMUL, "renamed": MATMUL_RENAMED, "apart": MATMUL_APART, "chain": CHAIN,
     "batched": BATCHED,
     "two_products": TWO_PRODUCTS, "transpose": TRANSPOSE, "matvec": MATVEC, "smallest": SMALLEST,
+    "column_sums": COLUMN_SUMS,
 }  # fmt: skip
 
 PROGRAMS: dict[str, Program] = {
@@ -106,6 +114,10 @@ PROGRAMS: dict[str, Program] = {
     "conv2d": operator("conv2d", n=1, c=2, h=4, w=5, f=17, kh=3, kw=3, pad=1),
     "conv2d_stride": operator("conv2d", n=2, c=2, h=7, w=7, f=18, kh=3, kw=3, stride=2, pad=0),
     "softmax": operator("softmax", rows=7, cols=83),
+    "depthwise": operator("depthwise_conv2d", n=2, c=3, h=5, w=21, kh=3, kw=3, pad=1),
+    "max_pool": operator("max_pool2d", n=1, c=2, h=7, w=19, k=3, stride=2, pad=1),
+    "argmax": operator("argmax", rows=3, cols=37),
+    "pad": operator("pad", rows=3, cols=37, pad=2),
     "matmul_i32": operator("matmul", dtype="i32", m=7, n=18, k=6),
     "matmul_f64": operator("matmul", dtype="f64", m=7, n=18, k=6),
 }

@@ -8,13 +8,21 @@ import pytest
 
 from tests.schedule.equivalence import assert_same
 from tests.schedule.random_programs import random_program
-from tests.space.programs import PROGRAMS, canonical, operator
+from tests.space.programs import COLUMN_SUMS, PROGRAMS, canonical, operator
 from tuner.dtypes import F32
 from tuner.features.table import features
 from tuner.ir.canonical import canonicalize
 from tuner.ir.nodes import Buffer, Const, Program, Store
 from tuner.schedule.apply import apply
-from tuner.schedule.steps import CacheWrite, ComputeAt, Pack, Rfactor, Vectorize
+from tuner.schedule.steps import (
+    CacheWrite,
+    ComputeAt,
+    DecomposeReduction,
+    Pack,
+    Rfactor,
+    Split,
+    Vectorize,
+)
 from tuner.space.build import MAX_SKETCHES, space_of
 from tuner.space.knobs import columns
 from tuner.target import target
@@ -156,6 +164,34 @@ def test_rows_of_softmax_are_folded_in_vectors():
     schedule = space.schedule(space.sample(np.random.default_rng(0), 1), 0)
     assert Rfactor in kinds(schedule)
     assert space.sketches[0].name == "row-wise 0: fold, map, fold, map"
+
+
+@pytest.mark.parametrize("name", ["depthwise", "max_pool", "column_sums"])
+def test_other_accumulations_keep_vectors_of_the_output_in_registers(name):
+    space = space_of(PROGRAMS[name], AVX512)
+    assert [s.name for s in space.sketches] == [
+        "accumulation 0: vectors along the output, in registers"
+    ]
+    schedule = space.schedule(space.sample(np.random.default_rng(0), 1), 0)
+    assert {CacheWrite, DecomposeReduction, Vectorize} <= kinds(schedule)
+
+
+def test_a_short_output_gets_short_vectors():
+    program = operator("depthwise_conv2d", c=3, h=7, w=7, kh=3, kw=3, pad=1)
+    (sketch,) = space_of(program, AVX512).sketches
+    (vector,) = {s.factor for s in sketch.steps({"n0.group": 2, "n0.unroll": 0})
+                 if isinstance(s, Split) and s.inner.endswith("v")}  # fmt: skip
+    assert vector == 4
+
+
+def test_rows_that_lie_apart_are_folded_not_gathered():
+    program = canonical(COLUMN_SUMS.replace("x[k, i]", "x[i, k]").replace("[9, 37]", "[37, 9]"))
+    assert all("accumulation" not in s.name for s in space_of(program, AVX512).sketches)
+
+
+def test_guards_and_choices_do_not_keep_rows_from_vectors():
+    assert space_of(PROGRAMS["pad"], AVX512).sketches[0].name == "row-wise 0: map"
+    assert space_of(PROGRAMS["argmax"], AVX512).sketches[0].name == "row-wise 0: fold, fold"
 
 
 def test_a_transposition_is_contiguous_where_it_stores():

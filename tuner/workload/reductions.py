@@ -20,16 +20,21 @@ def reduce_sum(x: {dtype}[{rows}, {cols}], y: {dtype}[{rows}]):
 
 def _argmax(size: Mapping[str, int], _: Mapping[str, str], dtype: str) -> str:
     rows, cols = size["rows"], size["cols"]
+    # As wide as the data, so that both run in the same lanes.
+    place = {"f32": "i32", "f64": "i64"}[dtype]
+    hit = "x[i, j] == top[i] or x[i, j] != x[i, j]"
     return f"""
 def argmax(x: {dtype}[{rows}, {cols}], y: i64[{rows}]):
     top = buffer({dtype}[{rows}])
+    best = buffer({place}[{rows}])
     for i in range({rows}):
         top[i] = -inf
         for j in range({cols}):
             top[i] = max(top[i], x[i, j])
-        y[i] = {cols}
+        best[i] = {cols}
         for j in range({cols}):
-            y[i] = min(y[i], j if x[i, j] == top[i] or x[i, j] != x[i, j] else {cols})
+            best[i] = min(best[i], {place}(j) if {hit} else {cols})
+        y[i] = i64(best[i])
 """
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, linear
-from tuner.ir.nodes import For, Load, Program, Select, Stmt, Store, Var
+from tuner.ir.nodes import Cast, For, Load, Program, Stmt, Store, Var
 from tuner.ir.visit import stmt_exprs, variables, walk, walk_exprs
 from tuner.schedule.apply import apply
 from tuner.schedule.steps import Reorder, Rfactor, Split, Step, Unroll, Vectorize
@@ -150,10 +150,8 @@ def _leaf(program: Program, loop: For, body: tuple[Stmt, ...], target: Target) -
     bits = [program.buffer(s.buffer).dtype.bits for s in found]
     for store in found:
         for expr in walk_exprs(store.value):
-            if isinstance(expr, Load):
+            if isinstance(expr, Load) or (isinstance(expr, Cast) and expr.dtype.is_float):
                 bits.append(expr.dtype.bits)
-            if isinstance(expr, Select) and loop.var in variables(expr.cond):
-                return None
     lanes = target.lanes(max(bits))
     if lanes < 2 or loop.extent < lanes or any(_scattered(s, loop.var) for s in found):
         return None
