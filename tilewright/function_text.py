@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ import numpy as np
 
 from tilewright.language import ConstantType, ElementType, Word
 from tuner.errors import ProgramError, SyntaxRefused
+from tuner.ir.words import RESERVED
 
 _NOTHING = object()
 
@@ -67,9 +69,12 @@ def _definition(function: FunctionType, lines: list[str]) -> ast.FunctionDef:
 
 
 def _scope(function: FunctionType, around: Mapping[str, Any]) -> dict[str, Any]:
-    """What the function's free names stand for."""
-    closure = inspect.getclosurevars(function).nonlocals
-    return {**function.__globals__, **around, **closure}
+    """What the function's free names stand for; those without a value yet are left out."""
+    scope = {**function.__globals__, **around}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):
+            scope[name] = cell.cell_contents
+    return scope
 
 
 def _replacements(
@@ -119,8 +124,8 @@ def _literal(part: ast.expr, value: Any) -> str:
             return _signed(int(value))
         case float() | np.floating() if not math.isnan(value):
             return _signed(float(value))
-    if value is getattr(builtins, getattr(value, "__name__", ""), None):
-        return ast.unparse(part)
+    if isinstance(part, ast.Name) and part.id in RESERVED | vars(builtins).keys():
+        return part.id  # the language's word, whatever function of that name is at hand
     raise SyntaxRefused(
         f"{ast.unparse(part)!r} is a {type(value).__name__} here; what is put in from the scope "
         "around a program are integers and floats", part.lineno, part.col_offset + 1,

@@ -1,5 +1,6 @@
 """`@program`: what becomes of a function's source text."""
 
+from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,27 @@ def test_a_refusal_names_the_line_in_the_file() -> None:
 
     line = HERE[caught.value.line - 1]
     assert line.strip() == "y[i] = x[i + N]"
+
+
+def test_a_function_of_a_word_s_name_is_that_word() -> None:
+    @program
+    def f(x: f32[4], y: f32[4]):
+        for i in range(4):
+            y[i] = exp(x[i])
+
+    assert "y[i] = exp(x[i])" in f.text
+
+
+def test_a_number_without_a_value_yet_is_refused_as_unknown() -> None:
+    with pytest.raises(SyntaxRefused, match="later"):
+
+        @program
+        def f(x: f32[4], y: f32[4]):
+            for i in range(4):
+                y[i] = x[i] * later
+
+    later = 2.0
+    assert later == 2.0
 
 
 def test_what_is_no_number_is_refused_with_its_place() -> None:
