@@ -22,6 +22,44 @@ def program(x: i64[4], y: i64[1]):
         for j in vectorized(4):
             y[i] = max(y[i], 3)
 """,
+    # a sum of two spread scalars stayed a scalar, which cannot be summed over lanes
+    "a sum over lanes of equal scalars": """
+def program(x: f64[2], y: f64[1]):
+    for i in range(1):
+        y[i] = x[0]
+        for k in vectorized(4):
+            y[i] += x[1]
+""",
+    # gcc 12 -O2 computed another h[0, 0] while pointers were declared restrict
+    "sums in the workspace beside an output": """
+def program(x: i64[9, 9], y: i64[9, 9]):
+    h = buffer(i64[9, 9])
+    packed = buffer(i64[7, 5])
+    start = buffer(i64[1, 6], "local")
+    tile = buffer(i64[1, 6], "local")
+    for p0 in range(9):
+        for q0 in range(9):
+            y[p0, q0] = 1
+    for c in range(7):
+        for d in range(5):
+            packed[c, d] = x[c, d]
+    for o in range(2):
+        for a in range(7):
+            for b in vectorized(6):
+                start[0, b] = 0
+            for e in range(6):
+                h[a, e] = start[0, e]
+        for p in range(7):
+            for r in vectorized(6):
+                tile[0, r] = h[p, r]
+            for q in range(6):
+                for z in vectorized(3):
+                    tile[0, q] += packed[p, z]
+            for s in range(6):
+                h[p, s] = tile[0, s]
+        for n in range(2):
+            y[0, n] += h[0, 0] * 2
+""",
 }
 
 

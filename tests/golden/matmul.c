@@ -8,7 +8,7 @@ __SIZE_TYPE__ tw_golden_workspace_bytes(void)
     return 3903;
 }
 
-int tw_golden(const float *restrict b0, const float *restrict b1, float *restrict b2, void *workspace)
+int tw_golden(const float *b0, const float *b1, float *b2, void *workspace)
 {
     typedef tw_golden_f32x16 f32x16;
     typedef tw_golden_f32x16u f32x16u;
@@ -16,7 +16,7 @@ int tw_golden(const float *restrict b0, const float *restrict b1, float *restric
     if (!workspace)
         return 1;
     char *base = (char *)(((__UINTPTR_TYPE__)workspace + 63) & -(__UINTPTR_TYPE__)64);
-    float *restrict p = (float *)(base + 0);
+    float *p = (float *)(base + 0);
     for (long p0 = 0; p0 < 2; p0++) {
         for (long p1 = 0; p1 < 20; p1++) {
             *(f32x16u *)&p[p0 * 320 + p1 * 16] = *(const f32x16u *)&b1[p1 * 40 + p0 * 16];

@@ -42,13 +42,13 @@ __SIZE_TYPE__ tw_golden_workspace_bytes(void)
     return 191;
 }
 
-int tw_golden(const float *restrict b0, float *restrict b1, void *workspace)
+int tw_golden(const float *b0, float *b1, void *workspace)
 {
     if (!workspace)
         return 1;
     char *base = (char *)(((__UINTPTR_TYPE__)workspace + 63) & -(__UINTPTR_TYPE__)64);
-    float *restrict b2 = (float *)(base + 0);
-    float *restrict b3 = (float *)(base + 64);
+    float *b2 = (float *)(base + 0);
+    float *b3 = (float *)(base + 64);
     for (long l0 = 0; l0 < 6; l0++) {
         b2[l0] = -(float)__builtin_inff();
         b3[l0] = 0.0f;

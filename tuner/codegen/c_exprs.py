@@ -262,17 +262,22 @@ class ExprPrinter:
             return f"~{self.text(args[0], UNARY)}", UNARY
         if op in _COMPARISONS:
             shared = promote(args[0].dtype, args[1].dtype)
-            a, b = (self._operand(x, shared) for x in args)
-            if lanes(a) == lanes(b) == 1:  # comparing scalars gives no mask
-                a = Broadcast(a, width)
-            return self._infix(op, a, b)
+            return self._infix(op, *self._vector_operands(args, shared, width))
         if op == "neg" and dtype.is_float:
             return f"-{self.converted(args[0], dtype, PRIMARY)}", UNARY
         if op in ("add", "sub", "mul", "neg") and dtype.is_integer:
             return self._wrapping(expr, width)
         if op in _INFIX:
-            return self._infix(op, *(self._operand(a, dtype) for a in args))
+            return self._infix(op, *self._vector_operands(args, dtype, width))
         return self.call(op, dtype, width, args)
+
+    def _vector_operands(self, args: tuple[Expr, ...], dtype: DType, width: int) -> list[Expr]:
+        """Operands of an infix operator, at least one of them a vector: two scalars would give a
+        scalar, and their comparison no mask."""
+        first, *rest = (self._operand(a, dtype) for a in args)
+        if all(lanes(a) == 1 for a in (first, *rest)):
+            first = Broadcast(first, width)
+        return [first, *rest]
 
     def _operand(self, expr: Expr, dtype: DType) -> Expr:
         """An operand of an infix operator; a float scalar beside a vector stays a scalar."""

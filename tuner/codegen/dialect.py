@@ -23,8 +23,6 @@ class Dialect:
     maths: Mapping[str, str]
     #: signed integer dtype of the mask that comparing vectors gives
     masks: Mapping[str, str]
-    #: the qualifier of pointers that do not overlap
-    restrict: str
     #: the line before a loop whose iterations {threads} threads share; "" where there is none
     parallel: str
     infinity: str
