@@ -19,6 +19,7 @@ from tuner.schedule.steps import (
     ComputeAt,
     DecomposeReduction,
     Pack,
+    Reorder,
     Rfactor,
     Split,
     Vectorize,
@@ -194,9 +195,24 @@ def test_guards_and_choices_do_not_keep_rows_from_vectors():
     assert space_of(PROGRAMS["argmax"], AVX512).sketches[0].name == "row-wise 0: fold, fold"
 
 
-def test_a_transposition_is_contiguous_where_it_stores():
-    space = space_of(PROGRAMS["transpose"], AVX512)
-    assert [k.values for s in space.sketches for k in s.knobs] == [(1, 2)]
+def test_a_transposition_is_done_in_blocks_of_both_loops():
+    (sketch,) = space_of(PROGRAMS["transpose"], AVX512).sketches
+    assert sketch.name == "transposed 0: blocks of both loops"
+    values = {"n0.across": 8, "n0.along": 16, "n0.swap": 1, "n0.vectors": 1}
+    steps = sketch.steps(values)
+    assert steps[:3] == (
+        Split("l1", 8, "l1o", "l1t"),
+        Split("l0", 16, "l0o", "l0t"),
+        Reorder(("l0o", "l1o", "l1t", "l0t")),
+    )
+    assert Vectorize("l0v") in steps
+
+
+def test_blocks_are_of_whole_vectors():
+    (sketch,) = space_of(PROGRAMS["transpose"], AVX512).sketches
+    values = columns(sketch.knobs, sketch.points[0])
+    assert (values["n0.along"][values["n0.vectors"] == 1] % 16 == 0).all()
+    assert set(values["n0.along"]) == {8, 16, 32}
 
 
 def test_a_program_with_nothing_to_decide_has_one_point():

@@ -10,7 +10,7 @@ from tuner.errors import EmptySpaceError, ScheduleError
 from tuner.ir.nodes import Program
 from tuner.schedule.apply import apply
 from tuner.space.knobs import columns
-from tuner.space.rules import accumulation, contraction, rowwise
+from tuner.space.rules import accumulation, contraction, rowwise, transposed
 from tuner.space.space import Part, Sketch, Space
 from tuner.target import Target
 
@@ -19,7 +19,9 @@ Offer = tuple[Part, frozenset[int]]
 Rule = Callable[[Program, int, Target], list[Offer]]
 
 #: In the order of preference: a nest gets the offers of the first rule that has any.
-RULES: tuple[Rule, ...] = (contraction.parts, accumulation.parts, rowwise.parts)
+RULES: tuple[Rule, ...] = (
+    contraction.parts, accumulation.parts, transposed.parts, rowwise.parts,
+)  # fmt: skip
 #: Most combinations of offers: of a nest with many, the last are dropped first.
 MAX_SKETCHES = 64
 
