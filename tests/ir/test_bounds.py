@@ -103,6 +103,11 @@ EXACT = [
     (_sum(("i", 32), ("j", 1), const=-1), [_less(TILE, 100), _at_least(TILE, 1)], (0, 98)),
     (Var("i"), [_less(TILE, 60)], (0, 1)),
     (Call("floordiv", (TILE, Const(50)), INDEX), [_less(TILE, 100)], (0, 1)),
+    (
+        Call("add", (Var("i"), Call("floordiv", (Var("j"), Const(8)), INDEX)), INDEX),
+        [_less(_sum(("i", 8), ("j", 1)), 20)],
+        (0, 2),
+    ),
     (Call("mod", (TILE, Const(200)), INDEX), [_less(TILE, 100)], (0, 99)),
     (_sum(("i", 32), ("j", 1), ("k", 1)), [_less(TILE, 100), _less(Var("k"), 3)], (0, 101)),
     (Var("i"), [Call("eq", (Var("i"), Const(2)), BOOL)], (2, 2)),

@@ -18,6 +18,7 @@ from tuner.schedule.steps import (
     Inline,
     Pack,
     Reorder,
+    ReverseComputeAt,
     Rfactor,
     Schedule,
     SetScope,
@@ -54,6 +55,7 @@ class RandomSteps:
             self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
             self._compute_at, self._decompose, self._rfactor,
             self._cache_read, self._set_scope, self._transform_layout, self._inline,
+            self._reverse_compute_at, self._reverse_compute_at,
             self._parallel,
             self._fuse, self._partition, self._add_unit_loop,
         )  # fmt: skip
@@ -140,6 +142,9 @@ class RandomSteps:
 
     def _intermediate(self, program: Program) -> Buffer:
         return self._rng.choice(program.locals or program.params)
+
+    def _reverse_compute_at(self, program: Program) -> Step:
+        return ReverseComputeAt(self._written(program).name, self._loop(program))
 
     def _inline(self, program: Program) -> Step:
         return Inline(self._intermediate(program).name)

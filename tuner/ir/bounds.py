@@ -7,7 +7,7 @@ is exact where the fact speaks of the same sum as the expression (`if i*32 + j <
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tuner.ir.affine import (
     INFINITE,
@@ -120,8 +120,11 @@ class Prover:
 
     def _refined(self, form: Linear) -> Interval:
         low, high = self._interval(form)
-        low = max(low, -self._upper(form.times(-1)))
-        return low, min(high, self._upper(form))
+        low, high = max(low, -self._upper(form.times(-1))), min(high, self._upper(form))
+        for whole, divisor in _divided(form):
+            below, above = self._refined(whole)
+            low, high = max(low, below // divisor), min(high, above // divisor)
+        return low, high
 
     def _upper(self, form: Linear) -> int:
         """The least upper bound that adding up to _MAX_COMBINED facts to `form` finds."""
@@ -173,6 +176,16 @@ class Prover:
                 (al, ah), (bl, bh) = self._refined(linear(a)), self._refined(linear(b))
                 return min(al, bl), max(ah, bh)
         return -INFINITE, INFINITE
+
+
+def _divided(form: Linear) -> Iterator[tuple[Linear, int]]:
+    """Each (f, d) with which `form` is f // d: facts may speak of such a sum as a whole."""
+    for atom, c in form.terms.items():
+        match atom:
+            case Call(op="floordiv", args=(a, Const(value=d))) if c == 1 and d > 0:
+                rest = Linear({b: k for b, k in form.terms.items() if b != atom}, form.const)
+                if rest.terms:
+                    yield linear(a).plus(rest, int(d)), int(d)
 
 
 def _cancelling(form: Linear, fact: Linear) -> set[int]:

@@ -15,10 +15,17 @@ from tuner.schedule.compute_at import compute_at
 from tuner.schedule.inline import inline
 from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
 from tuner.schedule.loops import add_unit_loop, fuse, partition, reorder, split, tile
-from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
+from tuner.schedule.memory_steps import (
+    CacheRead,
+    Inline,
+    ReverseComputeAt,
+    SetScope,
+    TransformLayout,
+)
 from tuner.schedule.pack import pack
 from tuner.schedule.parallel import check_parallel_loops, parallel
 from tuner.schedule.reduction import decompose_reduction, rfactor
+from tuner.schedule.reverse_compute_at import reverse_compute_at
 from tuner.schedule.set_scope import set_scope
 from tuner.schedule.steps import (
     CacheWrite,
@@ -53,6 +60,7 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     ComputeAt: compute_at,
     DecomposeReduction: decompose_reduction,
     Rfactor: rfactor,
+    ReverseComputeAt: reverse_compute_at,
     Inline: inline,
     CacheRead: cache_read,
     SetScope: set_scope,

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from tuner.errors import ScheduleError
-from tuner.ir.affine import Linear, Ranges, simplify_linear
-from tuner.ir.nodes import Buffer, For, LoopKind, Program, Scope, Stmt, Var
+from tuner.ir.affine import Ranges, simplify_linear
+from tuner.ir.nodes import Buffer, LoopKind, Program, Scope, Stmt, Var
 from tuner.ir.visit import Body, rewrite_body, stores, with_body
 from tuner.schedule.access import accesses, accesses_of, of_buffer, written
 from tuner.schedule.cover import overwritten
 from tuner.schedule.legality import check_untouched
 from tuner.schedule.nest import (
-    MAX_LOCAL_BYTES,
     Place,
     extents,
     find,
     find_buffer,
-    guarded,
     put,
 )
-from tuner.schedule.region import Region, inside, relaxed, touched
-from tuner.schedule.staging import Staged, redirected, stage
+from tuner.schedule.region import Region, relaxed, touched
+from tuner.schedule.restrict import restricted
+from tuner.schedule.staging import redirected, shrunk
 from tuner.schedule.steps import ComputeAt
-from tuner.schedule.substitution import substituted
 
 
 def compute_at(program: Program, step: ComputeAt) -> Program:
@@ -60,8 +57,9 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     region = touched(of_buffer(accesses(body), step.buffer), inner, ranges)
     spatial = _spatial(producer, region, step, ranges)
     _check_overwrites(buffer, place, producer)
-    staged = _shrunk(buffer, region, step)
-    moved = _restricted(producer, spatial, region, ranges)
+    staged = shrunk(buffer, region, step.order)
+    boxes = {v: (region.base[d], region.extents[d]) for v, d in spatial.items()}
+    moved = restricted(producer, boxes, ranges)
     ranges = {**ranges, **extents(moved)}
     shapes = {b.name: b.shape for b in program.buffers()}
     moved = redirected(relaxed(moved, buffer, shapes, ranges, place.guards()), staged, ranges)
@@ -143,30 +141,3 @@ def _spatial(producer: Stmt, region: Region, step: ComputeAt, ranges: Ranges) ->
                 f"buffer, used for this dimension only; move the buffer before splitting that nest"
             )
     return found
-
-
-def _shrunk(buffer: Buffer, region: Region, step: ComputeAt) -> Staged:
-    """The buffer for one tile, local where it fits."""
-    staged = stage(buffer, region, buffer.name, step.order, Scope.LOCAL)
-    if staged.new.bytes <= MAX_LOCAL_BYTES:
-        return staged
-    return stage(buffer, region, buffer.name, step.order, Scope.GLOBAL)
-
-
-def _restricted(producer: Stmt, spatial: Mapping[str, int], region: Region, ranges: Ranges) -> Body:
-    """The producer over the elements of the region only, guarded to stay in its old iterations."""
-    ranges = {
-        **ranges, **extents((producer,)), **{v: region.extents[d] for v, d in spatial.items()}
-    }  # fmt: skip
-    values = {v: region.base[d].plus(Linear({Var(v): 1})) for v, d in spatial.items()}
-    body = substituted((producer,), {v: f.expr() for v, f in values.items()}, ranges)
-
-    def sized(stmt: Stmt) -> Stmt:
-        if not isinstance(stmt, For) or stmt.var not in spatial:
-            return stmt
-        d = spatial[stmt.var]
-        form = simplify_linear(values[stmt.var], ranges)
-        conds = inside((form,), (stmt.extent,), ranges)
-        return replace(stmt, extent=region.extents[d], body=guarded(conds, stmt.body))
-
-    return rewrite_body(body, sized)

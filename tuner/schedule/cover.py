@@ -23,19 +23,24 @@ def overwritten(found: Sequence[Access], region: Region, buffer: Buffer, ranges:
 def _covers(
     store: Access, others: Sequence[Access], region: Region, buffer: Buffer, ranges: Ranges
 ) -> bool:
-    element = simplified(store, ranges)
-    if not all(only_outside(c, element, buffer.shape, ranges) for c in store.guards):
+    if not fills(store, region, buffer, ranges):
         return False
-    offsets = region.relative(element, ranges)
-    every = {loop.var for loop in store.loops}
-    wanted = [(0, size - 1) for size in region.extents]
-    if not _reaches_all(offsets, every, wanted, ranges):
-        return False
+    offsets = region.relative(simplified(store, ranges), ranges)
     return all(
         _precedes(store, offsets, other, region, ranges)
         for other in others
         if other.mode != "assign"
     )
+
+
+def fills(store: Access, region: Region, buffer: Buffer, ranges: Ranges) -> bool:
+    """Whether `store`, of any mode, writes every element of `region` that lies in the buffer."""
+    element = simplified(store, ranges)
+    if not all(only_outside(c, element, buffer.shape, ranges) for c in store.guards):
+        return False
+    wanted = [(0, size - 1) for size in region.extents]
+    every = {loop.var for loop in store.loops}
+    return reaches_all(region.relative(element, ranges), every, wanted, ranges)
 
 
 def _precedes(
@@ -58,10 +63,10 @@ def _precedes(
             return False
         own.append(mine.plus(shared, -1))
         wanted.append(linear_bounds(rest, ranges))
-    return _reaches_all(own, {loop.var for loop in store.loops} - common, wanted, ranges)
+    return reaches_all(own, {loop.var for loop in store.loops} - common, wanted, ranges)
 
 
-def _reaches_all(
+def reaches_all(
     forms: Sequence[Linear],
     loops: Collection[str],
     wanted: Sequence[tuple[int, int]],

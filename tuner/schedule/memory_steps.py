@@ -6,6 +6,15 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class ReverseComputeAt:
+    """The nest that computes `buffer` moves into `loop` of the nest before it, whose tile it
+    uses."""
+
+    buffer: str
+    loop: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inline:
     """The expression that computes `buffer` takes the place of every read of it."""
 

@@ -9,7 +9,7 @@ from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges, linear, simplify_linear
 from tuner.ir.nodes import Buffer, Expr, Load, Scope, Stmt, Store, Var
 from tuner.ir.visit import Body, map_body_exprs, map_expr, rewrite_body
-from tuner.schedule.nest import build, serial
+from tuner.schedule.nest import MAX_LOCAL_BYTES, build, serial
 from tuner.schedule.region import Region, inside
 
 
@@ -42,6 +42,14 @@ def stage(old: Buffer, region: Region, name: str, order: tuple[int, ...], scope:
     order = order or tuple(range(rank))
     shape = tuple(region.extents[d] for d in order)
     return Staged(old.name, Buffer(name, old.dtype, shape, scope), region, order)
+
+
+def shrunk(old: Buffer, region: Region, order: tuple[int, ...]) -> Staged:
+    """As `stage`, under the old name: local where it fits, else in the workspace."""
+    staged = stage(old, region, old.name, order, Scope.LOCAL)
+    if staged.new.bytes <= MAX_LOCAL_BYTES:
+        return staged
+    return stage(old, region, old.name, order, Scope.GLOBAL)
 
 
 def redirected(body: Body, staged: Staged, ranges: Ranges) -> Body:

@@ -15,7 +15,13 @@ from typing import Any
 from tuner.errors import ScheduleError
 from tuner.ir.words import RESERVED
 from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
-from tuner.schedule.memory_steps import CacheRead, Inline, SetScope, TransformLayout
+from tuner.schedule.memory_steps import (
+    CacheRead,
+    Inline,
+    ReverseComputeAt,
+    SetScope,
+    TransformLayout,
+)
 
 #: Version of the JSON form; raised whenever an old schedule would be read differently.
 VERSION = 1
@@ -141,6 +147,7 @@ Step = (
     | ComputeAt
     | DecomposeReduction
     | Rfactor
+    | ReverseComputeAt
     | Inline
     | CacheRead
     | SetScope
@@ -164,6 +171,7 @@ STEPS: dict[str, type[Step]] = {
     "compute_at": ComputeAt,
     "decompose_reduction": DecomposeReduction,
     "rfactor": Rfactor,
+    "reverse_compute_at": ReverseComputeAt,
     "inline": Inline,
     "cache_read": CacheRead,
     "set_scope": SetScope,
