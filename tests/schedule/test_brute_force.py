@@ -89,7 +89,7 @@ def test_no_legal_step_turns_a_dependence_around_and_few_are_refused():
         print(f"{name:22}", *(f"{v} {counts[v]:4}" for v in ("legal", "refused", "too strict")))
     total = sum(table.values(), Counter())
     print(f"{'all':22}", dict(total))
-    assert total["refused"] > 20
+    assert total["refused"] > 10
     assert total["too strict"] < 0.05 * (total["legal"] + total["too strict"])
 
 
