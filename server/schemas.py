@@ -183,7 +183,9 @@ class StagesOut(BaseModel):
 class OperatorOut(BaseModel):
     name: str
     doc: str
-    sizes: dict[str, int | str | None] = Field(description="default; null where it must be given")
+    sizes: dict[str, int | str | None] = Field(
+        description="default, or the size whose value it is; null where it must be given"
+    )
     dtypes: list[str]
 
 

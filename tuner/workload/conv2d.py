@@ -24,12 +24,15 @@ def _text(size: Mapping[str, int], word: Mapping[str, str], dtype: str) -> str:
     read = guarded(f"x{stored('n', channel, row, column)}", [(rows, row), (columns, column)], "0")
     result = f"y{stored('n', 'f', 'i', 'j')}"
     order = stored("n", "f", "i", "j")[1:-1]
+    taps = {"c": per, "p": kh, "q": kw}
+    if word["layout"] == "nhwc":
+        taps = {"p": kh, "q": kw, "c": per}
     return f"""
 def conv2d(x: {of.left}{stored(n, c, h, w)}, w: const[{of.right}{stored(f, per, kh, kw)}],
            y: {of.total}{stored(n, f, oh, ow)}):
     for {order} in grid({stored(n, f, oh, ow)[1:-1]}):
         {result} = 0
-        for c, p, q in grid({per}, {kh}, {kw}):
+        for {", ".join(taps)} in grid{tuple(taps.values())}:
             {result} += {of.of(read, f"w{stored('f', 'c', 'p', 'q')}")}
 """
 
