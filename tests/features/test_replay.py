@@ -36,10 +36,11 @@ def described(kernel, point=0):
     return nests, shapes
 
 
+@pytest.mark.parametrize("hardware", [AVX512, target("cpu-avx512-4t")], ids=lambda t: t.name)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
-def test_replay_equals_the_scheduled_program(name):
+def test_replay_equals_the_scheduled_program(name, hardware):
     program = PROGRAMS[name]
-    space = space_of(program, AVX512)
+    space = space_of(program, hardware)
     drawn = space.sample(np.random.default_rng(7), 12)
     for row in range(len(drawn)):
         values = space.values(drawn, row)

@@ -36,7 +36,7 @@ def kinds(schedule):
     return {type(step) for step in schedule}
 
 
-@pytest.mark.parametrize("hardware", ["cpu-avx512-1t", "cpu-avx2-1t", "cpu-sse2-1t"])
+@pytest.mark.parametrize("hardware", ["cpu-avx512-1t", "cpu-avx2-1t", "cpu-sse2-1t", "cpu-sse2-4t"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sampled_schedule_applies(name, hardware):
     space = space_of(PROGRAMS[name], target(hardware))
@@ -45,9 +45,10 @@ def test_every_sampled_schedule_applies(name, hardware):
         apply(PROGRAMS[name], space.schedule(drawn, row))
 
 
+@pytest.mark.parametrize("hardware", ["cpu-sse2-1t", "cpu-sse2-4t"])
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "softmax"])
-def test_schedules_keep_the_meaning(name):
-    space = space_of(PROGRAMS[name], target("cpu-sse2-1t"))
+def test_schedules_keep_the_meaning(name, hardware):
+    space = space_of(PROGRAMS[name], target(hardware))
     drawn = space.sample(np.random.default_rng(2), 3)
     for row in range(len(drawn)):
         # Sums of products of small integers are exact in any order.
@@ -61,9 +62,10 @@ def test_schedules_of_softmax_keep_the_meaning():
         assert_same(PROGRAMS["softmax"], space.schedule(drawn, row), rtol=1e-5)
 
 
+@pytest.mark.parametrize("hardware", [AVX512, target("cpu-avx512-4t")], ids=lambda t: t.name)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_schedule_is_recovered(name):
-    space = space_of(PROGRAMS[name], AVX512)
+def test_a_schedule_is_recovered(name, hardware):
+    space = space_of(PROGRAMS[name], hardware)
     drawn = space.sample(np.random.default_rng(3), 30)
     for row in range(len(drawn)):
         found = space.recover(space.schedule(drawn, row))

@@ -14,6 +14,7 @@ import numpy as np
 from tuner.features import staging
 from tuner.features.nest import Access, Dim, Kernel, Loop, Nest
 from tuner.ir.nodes import LoopKind
+from tuner.schedule.loop_steps import Parallel
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
@@ -114,12 +115,20 @@ def _vectorize(kernel: Kernel, step: Vectorize, values: Columns) -> Kernel:
     return _annotate(kernel, step.loop, LoopKind.VECTORIZED)
 
 
+def _parallel(kernel: Kernel, step: Parallel, values: Columns) -> Kernel:
+    """No space makes a loop parallel in which the workspace holds something private: its buffers
+    keep their sizes."""
+    del values
+    return _annotate(kernel, step.loop, LoopKind.PARALLEL)
+
+
 _STEPS: Mapping[type, Callable[[Kernel, Any, Columns], Kernel]] = {
     Split: _split,
     Tile: _tile,
     Reorder: _reorder,
     Unroll: _unroll,
     Vectorize: _vectorize,
+    Parallel: _parallel,
     CacheWrite: staging.cache_write,
     Pack: staging.pack,
     ComputeAt: staging.compute_at,

@@ -19,7 +19,7 @@ from tuner.space.space import Population, Schedule, Space
 from tuner.target import Target
 
 #: Changes whenever a name, a unit or a meaning below does; models of another version are not read.
-FEATURE_VERSION = "f1"
+FEATURE_VERSION = "f2"
 
 #: Name and unit of each feature, in the order of the columns.
 FEATURES: dict[str, str] = {
@@ -58,6 +58,9 @@ FEATURES: dict[str, str] = {
     "main_intensity_l2": "operations / byte",
     "main_intensity_l3": "operations / byte",
     "main_depth": "loops",
+    "main_threads": "threads busy on average",
+    "rest_threads": "threads busy on average, weighted by instructions",
+    "teams": "times that a team of threads is begun",
     "rest_instructions": "instructions",
     "rest_instruction_share": "of all instructions",
     "rest_scattered": "elements",
@@ -68,7 +71,7 @@ FEATURES: dict[str, str] = {
     "buffers_made": "bytes",
     "all_bytes": "bytes of all buffers",
     "nests": "nests",
-    "cycles_compute": "cycles, the larger of arithmetic, waiting and loads, nest by nest",
+    "cycles_compute": "cycles of the busiest thread, the larger of arithmetic, waiting and loads",
     "vector_bytes": "bytes",
 }
 
@@ -162,7 +165,9 @@ _TOTALS: dict[str, Callable[[NestWork], Floats]] = {
     "bodies": lambda w: w.bodies,
     "statements": lambda w: w.statements,
     "instructions": lambda w: w.arithmetic + w.loads + w.stores,
-    "cycles": lambda w: w.cycles,
+    "cycles": lambda w: w.cycles / w.threads[0],
+    "each": lambda w: (w.arithmetic + w.loads + w.stores) / w.threads[0],
+    "teams": lambda w: w.threads[1],
     "scalar": lambda w: np.where(w.lanes > 1, 0.0, w.iterations),
     "traffic_l1": lambda w: w.traffic[0],
     "traffic_l2": lambda w: w.traffic[1],
@@ -175,6 +180,7 @@ _MAIN: dict[str, Callable[[NestWork], Floats]] = {
     "lanes": lambda w: w.lanes,
     "aliased": lambda w: w.aliased,
     "pages": lambda w: w.pages,
+    "threads": lambda w: w.threads[0],
     "footprint_1": lambda w: w.footprints[0],
     "footprint_2": lambda w: w.footprints[1],
     "footprint_3": lambda w: w.footprints[2],
@@ -208,6 +214,8 @@ def _of_rest(totals: dict[str, Floats], main: dict[str, Floats]) -> dict[str, Fl
         out[f"rest_traffic_{level}"] = rest[f"traffic_{level}"]
     everything = np.maximum(totals["instructions"].sum(axis=0), 1.0)
     out["rest_instruction_share"] = rest["instructions"] / everything
+    out["rest_threads"] = np.maximum(rest["instructions"], 1.0) / np.maximum(rest["each"], 1.0)
+    out["teams"] = totals["teams"].sum(axis=0)
     out["cycles_compute"] = totals["cycles"].sum(axis=0)
     return out
 

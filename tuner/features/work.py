@@ -64,6 +64,8 @@ class NestWork:
     footprints: tuple[Floats, Floats, Floats]
     #: bytes loaded into each cache level, L1 first
     traffic: tuple[Floats, Floats, Floats]
+    #: threads busy on average, 1 without a parallel loop; times that such a loop begins
+    threads: tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,6 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
     chain = _product([x for x in body if not _uses(nest.write, x) and x not in vector])
     sizes = _bytes(memory)
     at = [max(len(serial) - depth, 0) for depth in (1, 2, 3)]
-    at_once = min(MOST_AT_ONCE, max(1, ARITHMETIC_BITS // target.vector_bits))
     arithmetic = iterations / lanes * (cheap + COSTLY_INSTRUCTIONS * nest.costly)
     waiting = bodies * chain * LATENCY if nest.reduces else _ZERO
     loads = bodies * (loaded + (stored if nest.reduces else 0.0))
@@ -104,7 +105,7 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
         iterations=iterations,
         bodies=bodies,
         arithmetic=arithmetic,
-        cycles=np.maximum(np.maximum(arithmetic / at_once, waiting), moves),
+        cycles=np.maximum(np.maximum(arithmetic / _at_once(target), waiting), moves),
         loads=loads,
         stores=bodies * stored,
         waiting=waiting,
@@ -118,7 +119,22 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
         pages=_pages(memory, at[0]),
         footprints=(sizes[at[0]], sizes[at[1]], sizes[at[2]]),
         traffic=_traffic(sizes, nest.loops, target),
+        threads=_threads(serial, target),
     )
+
+
+def _at_once(target: Target) -> int:
+    """Vector instructions of arithmetic in one cycle."""
+    return min(MOST_AT_ONCE, max(1, ARITHMETIC_BITS // target.vector_bits))
+
+
+def _threads(serial: Sequence[Loop], target: Target) -> tuple[Floats, Floats]:
+    """Threads busy on average, as the last round of a parallel loop may leave some without work;
+    and how often such a loop begins."""
+    for at, loop in enumerate(serial):
+        if loop.kind is LoopKind.PARALLEL:
+            return loop.extent / np.ceil(loop.extent / target.threads), _product(serial[:at])
+    return _ONE, _ZERO
 
 
 def _touched(kernel: Kernel, access: Access, loops: Sequence[Loop], target: Target) -> _Touched:

@@ -21,6 +21,8 @@ _SCATTERED_CYCLES = 1.5
 _SCALAR_CYCLES = 1.0
 #: Share of its speed that a nest keeps once its registers are spilled.
 _SPILLED = 0.35
+#: Cycles to begin a team of threads and to wait for its last one, asleep meanwhile.
+_TEAM_CYCLES = 30000.0
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 
 
@@ -34,12 +36,16 @@ def cycles(table: Floats) -> Floats:
     compute = column("cycles_compute") / np.where(spilled, _SPILLED, 1.0)
     # More lines in one set than it has ways are loaded again and again.
     conflicts = np.maximum(column("main_aliased") / 8.0, 1.0)
+    main, rest = (np.maximum(column(f"{part}_threads"), 1.0) for part in ("main", "rest"))
     moved = np.zeros(len(table))
     for level, rate in _BYTES_PER_CYCLE.items():
-        bytes_moved = column(f"main_traffic_{level}") + column(f"rest_traffic_{level}")
+        bytes_moved = (
+            column(f"main_traffic_{level}") / main + column(f"rest_traffic_{level}") / rest
+        )
         moved += bytes_moved / rate * (conflicts if level == "l1" else 1.0)
-    control = _BODY_CYCLES * column("bodies") + _SCALAR_CYCLES * column("rest_scalar")
-    return compute + moved + control + _SCATTERED_CYCLES * column("scattered")
+    control = _BODY_CYCLES * column("bodies") / main + _SCALAR_CYCLES * column("rest_scalar") / rest
+    scattered = _SCATTERED_CYCLES * column("scattered") / main
+    return compute + moved + control + scattered + _TEAM_CYCLES * column("teams")
 
 
 def scores(table: Floats) -> Floats:

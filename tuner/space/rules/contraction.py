@@ -16,7 +16,7 @@ import numpy as np
 
 from tuner.ir.nodes import Program, Var
 from tuner.schedule.steps import Pack, Split
-from tuner.space.knobs import Columns, Constraint, Ints, Knob, Values
+from tuner.space.knobs import Bools, Columns, Constraint, Ints, Knob, Values
 from tuner.space.rules import contraction_steps
 from tuner.space.rules.contraction_plan import (
     AS_IS,
@@ -86,8 +86,10 @@ class ContractionPart(Part):
         for i, operand in enumerate(plan.stage.operands):
             found[f"pack{i}"] = _form_of(packs.get(operand.buffer.name))
         found["unroll"] = factors.get(f"{last}o") or factors.get(f"{last}io", 0)
-        for order in range(3):
-            point = found | {"order": order}
+        # 0 last: its steps are the beginning of the others'.
+        spreads = (1, 2, 0) if plan.threads > 1 else (None,)
+        for order, spread in product(range(3), spreads):
+            point = found | {"order": order} | ({} if spread is None else {"spread": spread})
             yield {f"n{plan.stage.nest}.{name}": value for name, value in point.items()}
 
 
@@ -167,7 +169,7 @@ def _part(
     stage: Contraction, target: Target, pair: tuple[str, str], fused: tuple[Consumer, ...]
 ) -> ContractionPart:
     lanes = target.lanes(stage.dtype.bits)
-    plan = ContractionPlan(stage, *pair, lanes, fused)
+    plan = ContractionPlan(stage, *pair, lanes, fused, target.threads)
     return ContractionPart(plan, _knobs(plan), _constraints(plan, target.vector_registers))
 
 
@@ -189,8 +191,13 @@ def _knobs(plan: ContractionPlan) -> tuple[Knob, ...]:
         Knob("order", orders, structural=True),
         Knob("rowblock", (0, *(b for b in ROW_BLOCKS if b < tiles))),
     ]
+    if plan.threads > 1:
+        knobs.append(Knob("spread", (0, 1, 2), structural=True))
     for i, o in enumerate(stage.operands):
         forms = _forms(o, stage, (plan.vector, plan.row), lanes)
+        if plan.threads > 1:
+            # Threads that share the loop over blocks would need a panel each.
+            forms = tuple(form for form in forms if form != PANEL)
         knobs.append(Knob(f"pack{i}", forms, structural=True))
     return tuple(Knob(f"n{stage.nest}.{k.name}", k.values, k.structural) for k in knobs)
 
@@ -232,11 +239,26 @@ def _written(plan: ContractionPlan, v: Columns) -> Ints:
     return np.asarray(rows * v[n + "vectors"] * v[n + "unroll"] * copies, dtype=np.int64)
 
 
+def _whole_tiles(plan: ContractionPlan) -> Constraint:
+    n, extents = f"n{plan.stage.nest}.", plan.stage.extents
+
+    def holds(v: Columns) -> Bools:
+        group = v[n + "rows"] * np.maximum(v[n + "rowblock"], 1)
+        tails = (extents[plan.row] % group != 0) | (
+            extents[plan.vector] % (v[n + "vectors"] * plan.lanes) != 0
+        )
+        loaded = (v[n + "block"] != 0) | (not plan.stage.starts_inside)
+        return np.asarray((v[n + "spread"] == 0) | ~loaded | ~tails)
+
+    return Constraint("threads load and store whole tiles only", holds)
+
+
 def _constraints(plan: ContractionPlan, registers: int) -> tuple[Constraint, ...]:
     n = f"n{plan.stage.nest}."
     packs = [f"{n}pack{i}" for i in range(len(plan.stage.operands))]
     single = len(plan.reduction()) == 1
     return (
+        *([_whole_tiles(plan)] if plan.threads > 1 else []),
         Constraint(
             f"rows * vectors + vectors + 1 <= {registers} vector registers",
             lambda v: (v[n + "rows"] + 1) * v[n + "vectors"] + 1 <= registers,

@@ -24,6 +24,12 @@ class ContractionPlan:
     lanes: int
     #: consumers that are computed with it; () leaves them nests of their own
     fused: tuple[Consumer, ...]
+    #: of the target
+    threads: int
+
+    def spread(self, values: Values) -> int:
+        """Which loop outside of the tile threads share, counted from 1; 0 for none."""
+        return self.value(values, "spread") if self.threads > 1 else 0
 
     def value(self, values: Values, name: str) -> int:
         """The value of this contraction's knob `name`."""

@@ -7,6 +7,7 @@ the nest of start values; of a reduction loop, `lb` over blocks and `li` within 
 
 from __future__ import annotations
 
+from tuner.schedule.loop_steps import Parallel
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
@@ -39,11 +40,17 @@ def steps(plan: ContractionPlan, values: Values) -> tuple[Step, ...]:
     for operand, form in _packed(plan, values):
         if form != PANEL:
             out += _copied(plan, operand, form)
+            if plan.spread(values):
+                out.append(_spread_copy(plan, operand, form))
     if plan.fused:
-        return tuple(out + _fused(plan, values))
-    if plan.stage.starts_inside and not plan.value(values, "block"):
-        return tuple(out + _whole(plan, values))
-    return tuple(out + _blocked(plan, values))
+        out += _fused(plan, values)
+    elif plan.stage.starts_inside and not plan.value(values, "block"):
+        out += _whole(plan, values)
+    else:
+        out += _blocked(plan, values)
+    if plan.spread(values):
+        out.append(Parallel(_outer(plan, values)[plan.spread(values) - 1]))
+    return tuple(out)
 
 
 def _whole(plan: ContractionPlan, values: Values) -> Steps:
@@ -71,6 +78,8 @@ def _blocked(plan: ContractionPlan, values: Values) -> Steps:
     out: Steps = []
     if stage.starts_inside:
         out += _start_everywhere(plan)
+        if plan.spread(values):
+            out += _spread_start(plan)
     out += _tiling(plan, values)
     outer = list(_outer(plan, values))
     block = plan.value(values, "block")
@@ -201,6 +210,15 @@ def _copied(plan: ContractionPlan, operand: Operand, form: int) -> Steps:
     return _vectors(plan, f"{plan.made(f'{operand.buffer.name}p')}_{axes - 1}")
 
 
+def _spread_copy(plan: ContractionPlan, operand: Operand, form: int) -> Step:
+    """Threads share the outermost loop of the copy that has more than one iteration."""
+    at, moved = 0, _moved(plan, operand, form)
+    if form == WHOLE:
+        sizes = [n for d, n in enumerate(operand.buffer.shape) if d != moved]
+        at = next((i for i, size in enumerate(sizes) if size > 1), 0)
+    return Parallel(f"{plan.made(f'{operand.buffer.name}p')}_{at}")
+
+
 def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
     output = plan.stage.output
     dims = range(len(output.shape))
@@ -236,6 +254,12 @@ def _start_everywhere(plan: ContractionPlan) -> Steps:
     if stage.extents[loops[-1]] >= plan.lanes:
         out += [Split(last, plan.lanes, f"{last}o", f"{last}v"), Vectorize(f"{last}v")]
     return out
+
+
+def _spread_start(plan: ContractionPlan) -> Steps:
+    """Threads share the outermost loop of the start values that has more than one iteration."""
+    outer = [s for s in plan.stage.spatial[:-1] if plan.stage.extents[s] > 1]
+    return [Parallel(f"{outer[0]}z")] if outer else []
 
 
 def _reduction_loops(plan: ContractionPlan, values: Values) -> tuple[Step, tuple[str, ...]]:

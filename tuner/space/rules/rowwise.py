@@ -9,7 +9,7 @@ nothing but loops around one store, the loop that makes the store contiguous com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuner.errors import ScheduleError
@@ -17,6 +17,7 @@ from tuner.ir.affine import Linear, linear
 from tuner.ir.nodes import Cast, For, Load, Program, Stmt, Store, Var
 from tuner.ir.visit import stmt_exprs, variables, walk, walk_exprs
 from tuner.schedule.apply import apply
+from tuner.schedule.loop_steps import Parallel
 from tuner.schedule.steps import Reorder, Rfactor, Split, Step, Unroll, Vectorize
 from tuner.space.knobs import Constraint, Knob, Values
 from tuner.space.space import Part, Schedule
@@ -25,6 +26,8 @@ from tuner.target import Target
 
 #: Vectors in one group.
 GROUPS = (1, 2, 4, 8)
+#: Loops that threads may share, one of which a point chooses.
+MOST_SHARED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +70,44 @@ class RowwisePart(Part):
 
     nest: int
     leaves: tuple[Leaf, ...]
+    #: loops that threads may share, outermost first; the last knob, where there are any, says which
+    shared: tuple[str, ...]
     knobs: tuple[Knob, ...]
     constraints: tuple[Constraint, ...] = ()
 
     @property
     def name(self) -> str:
         kinds = ", ".join("fold" if leaf.fold else "map" for leaf in self.leaves)
-        return f"row-wise {self.nest}: {kinds}"
+        return f"row-wise {self.nest}: {kinds or 'as is'}"
 
     def steps(self, values: Values) -> Schedule:
         """The steps of one point."""
-        return tuple(
+        steps = [
             step
-            for leaf, knob in zip(self.leaves, self.knobs, strict=True)
+            for leaf, knob in zip(self.leaves, self.knobs, strict=False)
             for step in leaf.steps(values[knob.name])
-        )
+        ]
+        if self.shared and (spread := values[self.knobs[-1].name]):
+            steps.append(Parallel(self.shared[spread - 1]))
+        return tuple(steps)
 
     def guesses(self, schedule: Schedule) -> Iterator[dict[str, int]]:
         """The point that `schedule` may have come from."""
         factors = {s.loop: s.factor for s in schedule if isinstance(s, Split)}
-        yield {
+        found = {
             knob.name: factors.get(leaf.loop, 0) // leaf.lanes
-            for leaf, knob in zip(self.leaves, self.knobs, strict=True)
+            for leaf, knob in zip(self.leaves, self.knobs, strict=False)
         }
+        if self.shared:
+            of_threads = {s.loop for s in schedule if isinstance(s, Parallel)}
+            here = (n for n, loop in enumerate(self.shared, start=1) if loop in of_threads)
+            found[self.knobs[-1].name] = next(here, 0)
+        yield found
 
 
 def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, frozenset[int]]]:
     """What the rule offers for top-level statement `nest`; [] where it has no loop to run in
-    vectors."""
+    vectors or, if the target has several, by threads."""
     top = program.body[nest]
     if not isinstance(top, For):
         return []
@@ -103,7 +116,28 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
     for i, leaf in enumerate(found):
         groups = tuple(g for g in GROUPS if g * leaf.lanes <= leaf.extent)
         knobs.append(Knob(f"n{nest}.group{i}", groups))
-    return [(RowwisePart(nest, found, tuple(knobs)), frozenset({nest}))] if found else []
+    shared = _shared(program, top, found) if target.threads > 1 else ()
+    if shared:
+        knobs.append(Knob(f"n{nest}.spread", tuple(range(len(shared) + 1)), structural=True))
+    part = RowwisePart(nest, found, shared, tuple(knobs))
+    return [(part, frozenset({nest}))] if found or shared else []
+
+
+def _shared(program: Program, top: For, leaves: Sequence[Leaf]) -> tuple[str, ...]:
+    """The outermost loops that threads may share once the leaves run in vectors."""
+    split = {leaf.loop for leaf in leaves}
+    program = apply(program, tuple(step for leaf in leaves for step in leaf.steps(1)))
+    shapes = {b.name: b.shape for b in program.buffers()}
+    found: list[str] = []
+    for loop in chain(top)[0]:
+        name = f"{loop.var}o" if loop.var in split else loop.var
+        try:
+            spread = apply(program, (Parallel(name),))
+        except ScheduleError:
+            continue
+        if loop.extent > 1 and {b.name: b.shape for b in spread.buffers()} == shapes:
+            found.append(name)
+    return tuple(found[:MOST_SHARED])
 
 
 def _applies(program: Program, leaf: Leaf) -> bool:
