@@ -22,8 +22,9 @@ from tuner.ir.show import show_expr
 from tuner.ir.visit import substitute_expr, variables
 from tuner.schedule.access import Access
 
-#: isl's operations for one question; about a quarter of a second.
-MAX_OPERATIONS = 1_000_000
+#: isl's operations for one question. They are counted coarsely: most questions take milliseconds,
+#: the hardest seen half a second; five times as many took 11 seconds.
+MAX_OPERATIONS = 20_000
 
 #: How the first instance's iterations stand to the second's, loop by loop: (loop, "<" | "=" | ">").
 Comparisons = tuple[tuple[str, str], ...]
