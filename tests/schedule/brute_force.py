@@ -108,7 +108,10 @@ class Terms:
         return self._numbers[key]
 
     def accumulated(self, op: str, old: int, value: int, neutral: object) -> int:
-        """`old` with `value` added to the multiset of what was accumulated with `op`."""
+        """`old` with `value` added to the multiset of what was accumulated with `op`; the neutral
+        element adds nothing."""
+        if self._keys[value] == ("const", neutral):
+            return old
         base, parts = self._parts(op, old)
         inner, more = self._parts(op, value)
         if more and self._keys[inner] == ("const", neutral):

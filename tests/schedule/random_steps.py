@@ -17,6 +17,7 @@ from tuner.schedule.steps import (
     DecomposeReduction,
     Inline,
     Pack,
+    Pad,
     Reorder,
     ReverseComputeAt,
     Rfactor,
@@ -55,7 +56,7 @@ class RandomSteps:
             self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
             self._compute_at, self._decompose, self._rfactor,
             self._cache_read, self._set_scope, self._transform_layout, self._inline,
-            self._reverse_compute_at, self._reverse_compute_at,
+            self._reverse_compute_at, self._reverse_compute_at, self._pad,
             self._parallel,
             self._fuse, self._partition, self._add_unit_loop,
         )  # fmt: skip
@@ -145,6 +146,10 @@ class RandomSteps:
 
     def _reverse_compute_at(self, program: Program) -> Step:
         return ReverseComputeAt(self._written(program).name, self._loop(program))
+
+    def _pad(self, program: Program) -> Step:
+        loop = self._rng.choice(list(loops(program.body)))
+        return Pad(loop.var, loop.extent + self._rng.randint(0, 3))
 
     def _inline(self, program: Program) -> Step:
         return Inline(self._intermediate(program).name)

@@ -18,11 +18,13 @@ from tuner.schedule.loops import add_unit_loop, fuse, partition, reorder, split,
 from tuner.schedule.memory_steps import (
     CacheRead,
     Inline,
+    Pad,
     ReverseComputeAt,
     SetScope,
     TransformLayout,
 )
 from tuner.schedule.pack import pack
+from tuner.schedule.pad import pad
 from tuner.schedule.parallel import check_parallel_loops, parallel
 from tuner.schedule.reduction import decompose_reduction, rfactor
 from tuner.schedule.reverse_compute_at import reverse_compute_at
@@ -65,6 +67,7 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     CacheRead: cache_read,
     SetScope: set_scope,
     TransformLayout: transform_layout,
+    Pad: pad,
 }
 
 

@@ -54,3 +54,11 @@ class TransformLayout:
     layout: tuple[str, ...]
     #: extents to which the old dimensions are rounded up; () where all factors divide
     padded: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """The reduction's `loop` runs over `extent` iterations; those added change nothing."""
+
+    loop: str
+    extent: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tuner.dtypes import DType
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Ranges
 from tuner.ir.nodes import Buffer, Const, Expr, For, Load, Program, Scope, Store, Var
@@ -112,7 +113,11 @@ def rfactor(program: Program, step: Rfactor) -> Program:
     size = place.loop.extent
     cache = Buffer(step.cache, find_buffer(program, store.buffer).dtype, (size,), Scope.LOCAL)
     partial = replace(store, buffer=step.cache, indices=(Var(step.loop),))
-    init = Store(step.cache, (Var(step.init_loop),), Const(_identity(store, cache), cache.dtype))
+    init = Store(
+        step.cache,
+        (Var(step.init_loop),),
+        Const(neutral(str(store.reduce), cache.dtype), cache.dtype),
+    )
     total = replace(store, value=Load(step.cache, (Var(step.final_loop),), cache.dtype))
     outermost = find(program, _outermost(place, store))
     conds = _around_total(program, outermost, store)
@@ -168,12 +173,6 @@ def _around_total(program: Program, outermost: Place, store: Store) -> tuple[Exp
     return conds
 
 
-def _identity(store: Store, cache: Buffer) -> int | float:
-    """The value that leaves every other unchanged under the store's reducer."""
-    dtype, reducer = cache.dtype, store.reduce
-    assert reducer is not None
-    if dtype.is_float:
-        return FLOAT_IDENTITY[reducer]
-    if not dtype.is_integer:
-        raise ScheduleError(f"a reduction in {dtype} has no partial results")
-    return int(identity(reducer, dtype))
+def neutral(reducer: str, dtype: DType) -> int | float:
+    """The value that leaves every other of `dtype`, a number's type, unchanged under `reducer`."""
+    return FLOAT_IDENTITY[reducer] if dtype.is_float else int(identity(reducer, dtype))

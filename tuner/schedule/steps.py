@@ -18,6 +18,7 @@ from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
 from tuner.schedule.memory_steps import (
     CacheRead,
     Inline,
+    Pad,
     ReverseComputeAt,
     SetScope,
     TransformLayout,
@@ -152,6 +153,7 @@ Step = (
     | CacheRead
     | SetScope
     | TransformLayout
+    | Pad
 )
 Schedule = tuple[Step, ...]
 
@@ -176,6 +178,7 @@ STEPS: dict[str, type[Step]] = {
     "cache_read": CacheRead,
     "set_scope": SetScope,
     "transform_layout": TransformLayout,
+    "pad": Pad,
 }
 _NAMES: dict[type[Step], str] = {kind: name for name, kind in STEPS.items()}
 
