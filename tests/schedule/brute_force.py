@@ -2,13 +2,12 @@
 
 Every store of a program is tagged: its value gets a term of its own for each instance. A schedule
 carries the tags along, so that an instance is known again wherever it runs, and two values are the
-same term only if they were computed alike. Two things are then compared, before and after:
-
-- the order of instances that conflict, where each of them runs once in both programs;
-- the terms that the outputs hold in the end.
+same term only if they were computed alike. `tests.schedule.compare_runs` compares the order of
+conflicting instances, and the terms that the outputs hold in the end.
 
 Accumulations of one reducer gather in a multiset, so their order is free. In a vectorized loop each
-statement reads in all lanes, at one time, before it writes in all of them, at one time.
+statement reads in all lanes, at one time, before it writes in all of them, at one time. Iterations
+of a parallel loop run in turn, and what they touch is compared.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tuner.ir.nodes import (
     Var,
 )
 from tuner.ir.numerics import identity
-from tuner.ir.visit import Body, outputs, walk_exprs
+from tuner.ir.visit import Body, walk_exprs
 
 TAG = "tag"
 Instance = tuple[object, ...]
@@ -92,6 +91,8 @@ class Run:
     #: the term that each element holds
     memory: dict[Element, int] = field(default_factory=dict)
     clock: int = 0
+    #: whether iterations of a parallel loop would meet
+    races: bool = False
 
 
 class Terms:
@@ -137,6 +138,8 @@ def run(program: Program, terms: Terms) -> Run:
 class _Machine:
     def __init__(self, program: Program, terms: Terms) -> None:
         self._program, self._terms, self.run = program, terms, Run()
+        #: what has run since the last iteration of a parallel loop began
+        self._log: list[Done] = []
 
     def body(self, body: Body, at: dict[str, int]) -> None:
         for stmt in body:
@@ -144,6 +147,13 @@ class _Machine:
                 case For(kind=LoopKind.VECTORIZED):
                     for inner in stmt.body:
                         self._together(inner, [{**at, stmt.var: n} for n in range(stmt.extent)])
+                case For(kind=LoopKind.PARALLEL):
+                    iterations = []
+                    for n in range(stmt.extent):
+                        self._log = []
+                        self.body(stmt.body, {**at, stmt.var: n})
+                        iterations.append(_touched(self._log))
+                    self.run.races |= self._race(iterations)
                 case For():
                     for n in range(stmt.extent):
                         self.body(stmt.body, {**at, stmt.var: n})
@@ -152,6 +162,17 @@ class _Machine:
                         self.body(inner, at)
                 case Store():
                     self._together(stmt, [at])
+
+    def _race(self, iterations: list[dict[Element, list[str]]]) -> bool:
+        """Whether one iteration writes what another touches, but in a local buffer of which each
+        gives every element a value first."""
+        for element in {e for touched in iterations for e in touched}:
+            uses = [touched[element] for touched in iterations if element in touched]
+            local = self._program.buffer(element[0]).scope is Scope.LOCAL
+            own = local and all(use[0] == "assign" for use in uses)
+            if len(uses) > 1 and not own and any(set(use) != {"read"} for use in uses):
+                return True
+        return False
 
     def _together(self, stmt: Stmt, lanes: list[dict[str, int]]) -> None:
         """One statement in all `lanes`."""
@@ -165,6 +186,7 @@ class _Machine:
         self.run.clock += 2
         for value, done in found:
             done.read_at, done.written_at = self.run.clock - 1, self.run.clock
+            self._log.append(done)
             self._write(stmt, value, done.written)
 
     def _write(self, stmt: Store, value: int, element: Element) -> None:
@@ -207,6 +229,16 @@ class _Machine:
         raise AssertionError(f"not before lowering: {expr}")
 
 
+def _touched(log: list[Done]) -> dict[Element, list[str]]:
+    """How each element was used, in order."""
+    found: dict[Element, list[str]] = {}
+    for done in log:
+        for element in done.reads:
+            found.setdefault(element, []).append("read")
+        found.setdefault(done.written, []).append(done.reduce or "assign")
+    return found
+
+
 def _reads(expr: Expr) -> bool:
     return any(isinstance(e, Load) for e in walk_exprs(expr))
 
@@ -244,46 +276,3 @@ def integer(expr: Expr, at: dict[str, int]) -> int | float | bool:
         case Select(cond, then, other):
             return integer(then if integer(cond, at) else other, at)
     raise AssertionError(f"not an index: {expr}")
-
-
-def turned_around(before: Run, after: Run) -> tuple[Instance, Instance] | None:
-    """Two instances that conflict and whose order differs; None if there are none. Where some
-    instance does not run just once in both, order says nothing and the terms must decide."""
-    if before.done.keys() != after.done.keys() or any(
-        len(found) != 1 for run_ in (before, after) for found in run_.done.values()
-    ):
-        return None
-    touching: dict[Element, list[Instance]] = {}
-    for instance, (done,) in before.done.items():
-        for element in {*done.reads, done.written}:
-            touching.setdefault(element, []).append(instance)
-    for element, instances in touching.items():
-        for first in instances:
-            for second in instances:
-                old = before.done[first][0], before.done[second][0]
-                new = after.done[first][0], after.done[second][0]
-                if first != second and any(
-                    getattr(old[0], x) < getattr(old[1], y)
-                    and not getattr(new[0], x) < getattr(new[1], y)
-                    for x, y in _conflict(element, *old)
-                ):
-                    return first, second
-    return None
-
-
-def _conflict(element: Element, a: Done, b: Done) -> Iterator[tuple[str, str]]:
-    """The times, of the first and of the second, whose order counts."""
-    commute = a.reduce is not None and a.reduce == b.reduce
-    if a.written == element and b.written == element and not commute:
-        yield "written_at", "written_at"
-    if a.written == element and element in b.reads:
-        yield "written_at", "read_at"
-    if element in a.reads and b.written == element:
-        yield "read_at", "written_at"
-
-
-def same_terms(program: Program, before: Run, after: Run) -> bool:
-    """Whether all outputs of `program` hold the same terms in the end."""
-    names = set(outputs(program))
-    elements = {e for r in (before, after) for e in r.memory if e[0] in names}
-    return all(before.memory.get(e) == after.memory.get(e) for e in elements)

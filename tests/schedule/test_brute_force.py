@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from tests.schedule.brute_force import TAG, Terms, integer, run, same_terms, tagged, turned_around
+from tests.schedule.brute_force import TAG, Terms, integer, run, tagged
+from tests.schedule.compare_runs import same_terms, turned_around
 from tests.schedule.random_programs import random_program, random_recurrence
 from tests.schedule.random_steps import MAX_INSTANCES, RandomSteps, instances
 from tuner.errors import ScheduleError
@@ -19,8 +20,8 @@ from tuner.schedule.steps import step_text
 
 #: Every function that may refuse a step for a dependence.
 CHECKS = (
-    "check_order", "check_lanes", "check_moved_ahead", "check_read_first", "check_untouched",
-    "_check_overwrites",
+    "check_order", "check_lanes", "check_moved_ahead", "check_read_first", "check_parallel",
+    "check_untouched", "_check_overwrites",
 )  # fmt: skip
 
 
@@ -55,7 +56,11 @@ class _Judge:
         if new is None or instances(new.body) > MAX_INSTANCES:
             return None
         after = run(new, self._terms)
-        keeps = same_terms(new, self._before, after) and not turned_around(self._before, after)
+        keeps = (
+            same_terms(new, self._before, after)
+            and not turned_around(self._before, after)
+            and not after.races
+        )
         if refusal is None:
             assert keeps, f"{step_text(step)}\n{show(self.program)}"
             self.program, self._before = new, after
