@@ -20,6 +20,7 @@ from tuner.schedule.steps import (
     Pad,
     Reorder,
     ReverseComputeAt,
+    ReverseInline,
     Rfactor,
     Schedule,
     SetScope,
@@ -57,6 +58,7 @@ class RandomSteps:
             self._compute_at, self._decompose, self._rfactor,
             self._cache_read, self._set_scope, self._transform_layout, self._inline,
             self._reverse_compute_at, self._reverse_compute_at, self._pad,
+            self._reverse_inline,
             self._parallel,
             self._fuse, self._partition, self._add_unit_loop,
         )  # fmt: skip
@@ -146,6 +148,9 @@ class RandomSteps:
 
     def _reverse_compute_at(self, program: Program) -> Step:
         return ReverseComputeAt(self._written(program).name, self._loop(program))
+
+    def _reverse_inline(self, program: Program) -> Step:
+        return ReverseInline(self._intermediate(program).name)
 
     def _pad(self, program: Program) -> Step:
         loop = self._rng.choice(list(loops(program.body)))

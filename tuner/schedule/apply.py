@@ -20,6 +20,7 @@ from tuner.schedule.memory_steps import (
     Inline,
     Pad,
     ReverseComputeAt,
+    ReverseInline,
     SetScope,
     TransformLayout,
 )
@@ -28,6 +29,7 @@ from tuner.schedule.pad import pad
 from tuner.schedule.parallel import check_parallel_loops, parallel
 from tuner.schedule.reduction import decompose_reduction, rfactor
 from tuner.schedule.reverse_compute_at import reverse_compute_at
+from tuner.schedule.reverse_inline import reverse_inline
 from tuner.schedule.set_scope import set_scope
 from tuner.schedule.steps import (
     CacheWrite,
@@ -64,6 +66,7 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     Rfactor: rfactor,
     ReverseComputeAt: reverse_compute_at,
     Inline: inline,
+    ReverseInline: reverse_inline,
     CacheRead: cache_read,
     SetScope: set_scope,
     TransformLayout: transform_layout,

@@ -22,6 +22,13 @@ class Inline:
 
 
 @dataclass(frozen=True, slots=True)
+class ReverseInline:
+    """The one statement that reads `buffer` takes the place of the one that computes it."""
+
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
 class CacheRead:
     """The tile of `buffer` that the body of `loop` reads is first copied into `cache`."""
 

@@ -20,6 +20,7 @@ from tuner.schedule.memory_steps import (
     Inline,
     Pad,
     ReverseComputeAt,
+    ReverseInline,
     SetScope,
     TransformLayout,
 )
@@ -150,6 +151,7 @@ Step = (
     | Rfactor
     | ReverseComputeAt
     | Inline
+    | ReverseInline
     | CacheRead
     | SetScope
     | TransformLayout
@@ -175,6 +177,7 @@ STEPS: dict[str, type[Step]] = {
     "rfactor": Rfactor,
     "reverse_compute_at": ReverseComputeAt,
     "inline": Inline,
+    "reverse_inline": ReverseInline,
     "cache_read": CacheRead,
     "set_scope": SetScope,
     "transform_layout": TransformLayout,
