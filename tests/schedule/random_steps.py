@@ -8,7 +8,14 @@ from tuner.errors import ScheduleError
 from tuner.ir.nodes import Buffer, For, If, Program
 from tuner.ir.visit import Body, loops, stores
 from tuner.schedule.apply import apply
-from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
+from tuner.schedule.loop_steps import (
+    AddUnitLoop,
+    Annotate,
+    Fuse,
+    Parallel,
+    Partition,
+    Prefetch,
+)
 from tuner.schedule.nest import chain
 from tuner.schedule.steps import (
     CacheRead,
@@ -60,7 +67,7 @@ class RandomSteps:
             self._reverse_compute_at, self._reverse_compute_at, self._pad,
             self._reverse_inline,
             self._parallel,
-            self._fuse, self._partition, self._add_unit_loop,
+            self._fuse, self._partition, self._annotate, self._prefetch, self._add_unit_loop,
         )  # fmt: skip
         return self._rng.choice(makers)(program)
 
@@ -109,6 +116,13 @@ class RandomSteps:
 
     def _add_unit_loop(self, program: Program) -> Step:
         return AddUnitLoop(self._loop(program), *self.names(1))
+
+    def _annotate(self, program: Program) -> Step:
+        return Annotate(self._loop(program), *self.names(1))
+
+    def _prefetch(self, program: Program) -> Step:
+        buffer = self._rng.choice(list(program.buffers())).name
+        return Prefetch(buffer, self._loop(program), self._rng.randint(1, 9))
 
     def _parallel(self, program: Program) -> Step:
         return Parallel(self._loop(program))

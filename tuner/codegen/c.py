@@ -35,6 +35,7 @@ C = Dialect(
         "u8": "i8", "bf16": "i16",
     },
     parallel="#pragma omp parallel for num_threads({threads}) schedule(static)",
+    prefetch="__builtin_prefetch(&{place});",
     infinity="__builtin_inff()",
     nan='__builtin_nanf("")',
 )  # fmt: skip

@@ -7,11 +7,27 @@ from collections.abc import Iterable
 
 from tuner.codegen.c_exprs import PRIMARY, ExprPrinter, Place, split_offset
 from tuner.codegen.emitter import Emitter
-from tuner.dtypes import DType
+from tuner.dtypes import INDEX, DType
 from tuner.errors import CodegenError
-from tuner.ir.nodes import Broadcast, Buffer, Cast, Expr, For, If, LoopKind, Ramp, Stmt, Store
-from tuner.ir.visit import Body
-from tuner.lower.dataflow import Touched
+from tuner.ir.affine import linear
+from tuner.ir.nodes import (
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    If,
+    LoopKind,
+    Ramp,
+    Stmt,
+    Store,
+    Var,
+)
+from tuner.ir.notes import as_prefetch
+from tuner.ir.visit import Body, loops, substitute_expr, variables
+from tuner.lower.dataflow import Touched, loads_below
 from tuner.lower.exprs import Loads, index_only, lane, lanes
 from tuner.lower.names import Names
 
@@ -116,11 +132,15 @@ class BodyPrinter:
         """`declare`: a store begins the life of its variable."""
         match stmt:
             case For(var, extent, LoopKind.SERIAL | LoopKind.PARALLEL as kind, body):
+                for note in stmt.notes:
+                    if not as_prefetch(note):
+                        self.out.line(f"/* {note} */")
                 if kind is LoopKind.PARALLEL:
                     self._parallel()
                 name = self.exprs.names[var]
                 self.exprs.ranges[var] = extent
                 with self.out.block(f"for (long {name} = 0; {name} < {extent}; {name}++)"):
+                    self._prefetches(stmt)
                     self.body(body, local)
             case If(cond, body):
                 with self.out.block(f"if ({self.exprs.text(cond)})"):
@@ -129,6 +149,24 @@ class BodyPrinter:
                 self._store(stmt, declare)
             case _:
                 raise CodegenError(f"{self.exprs.dialect.name} has no {stmt.kind} loop")
+
+    def _prefetches(self, loop: For) -> None:
+        """One prefetch for each place of a buffer that the loop's notes name and that moves with
+        the loop; loops inside stand at their first iteration."""
+        start: dict[str, Expr] = {inner.var: Const(0) for inner in loops(loop.body)}
+        lines: dict[str, None] = {}
+        for buffer, ahead in filter(None, map(as_prefetch, loop.notes)):
+            later = Call("add", (Var(loop.var), Const(ahead)), INDEX)
+            for load in loads_below(loop.body, self.loads):
+                index = load.indices[0]
+                index = index.base if isinstance(index, Ramp) else index
+                if load.buffer == buffer and loop.var in variables(index) and index_only(index):
+                    index = linear(substitute_expr(index, {**start, loop.var: later})).expr()
+                    lines[self.exprs.element(buffer, index)] = None
+        if lines and not self.exprs.dialect.prefetch:
+            raise CodegenError(f"{self.exprs.dialect.name} has no prefetch; leave the step out")
+        for place in lines:
+            self.out.line(self.exprs.dialect.prefetch.format(place=place))
 
     def _parallel(self) -> None:
         dialect = self.exprs.dialect

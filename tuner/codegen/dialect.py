@@ -25,6 +25,8 @@ class Dialect:
     masks: Mapping[str, str]
     #: the line before a loop whose iterations {threads} threads share; "" where there is none
     parallel: str
+    #: the statement that fetches {place} into the caches; "" where there is none
+    prefetch: str
     infinity: str
     nan: str
 

@@ -28,13 +28,13 @@ from tuner.frontends.limits import (
     check_name,
     read_module,
 )
-from tuner.frontends.literals import extent, place
+from tuner.frontends.literals import place
+from tuner.frontends.loop_headers import loop_header
 from tuner.ir.canonical import canonicalize
-from tuner.ir.nodes import Buffer, Expr, For, If, LoopKind, Program, Scope, Stmt, Store
+from tuner.ir.nodes import Buffer, Expr, For, If, Program, Scope, Stmt, Store
 from tuner.ir.show import show
 from tuner.ir.verify import verify
 from tuner.ir.visit import Body, expr_children
-from tuner.ir.words import LOOP_WORDS
 
 _REDUCE: dict[type[ast.operator], str] = {ast.Add: "add", ast.Mult: "mul"}
 
@@ -236,48 +236,24 @@ class _FunctionReader:
     # -- loops -----------------------------------------------------------------------------------
 
     def _loop(self, node: ast.For) -> For:
-        names, extents, kind = self._loop_header(node)
+        header = loop_header(node)
         visible = self.expressions.loops
         unique: list[str] = []
-        for name in names:
+        for name in header.names:
             if name in visible or name in self.expressions.buffers:
                 raise refused(f"{name!r} is already taken; names must differ", node.target)
             unique.append(self._unique(name, node))
             visible[name] = unique[-1]
         body = self._body(node.body)
-        for name in names:
+        for name in header.names:
             del visible[name]
         if not body:
             raise refused("an empty loop; store something in it", node)
-        for name, count in zip(reversed(unique), reversed(extents), strict=True):
-            stmt = For(name, count, kind, body)
+        for name, count in zip(reversed(unique), reversed(header.extents), strict=True):
+            stmt = For(name, count, header.kind, body, header.notes)
             self.expressions.places[id(stmt)] = place(node)
             body = (stmt,)
         return stmt
-
-    def _loop_header(self, node: ast.For) -> tuple[list[str], list[int], LoopKind]:
-        match node.iter:
-            case ast.Call(func=ast.Name(id=word), args=args, keywords=[]) if word in LOOP_WORDS | {
-                "grid"
-            }:
-                pass
-            case _:
-                kinds = "range(n), grid(n, m), unrolled(n), vectorized(n) or parallel(n)"
-                raise refused(f"a loop is over {kinds}", node.iter)
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-        count = len(args) if word == "grid" else 1
-        if not args or len(args) != count or len(targets) != count:
-            raise refused(
-                f"{word}(...) with {len(args)} operands for {len(targets)} loop names", node.iter
-            )
-        names: list[str] = []
-        for target in targets:
-            if not isinstance(target, ast.Name):
-                raise refused("a loop variable must be a plain name", target)
-            check_name(target.id, *place(target))
-            names.append(target.id)
-        kind = LoopKind.SERIAL if word == "grid" else LoopKind(word)
-        return names, [extent(a, "a loop's extent") for a in args], kind
 
     def _unique(self, name: str, node: ast.For) -> str:
         """`name` itself the first time, then name_2, name_3, …"""

@@ -87,8 +87,8 @@ def _simplify_stmt(stmt: Stmt, ranges: Ranges) -> Stmt | Body:
             if isinstance(cond, Const):
                 return stmt.body if cond.value else ()
             return If(cond, stmt.body) if stmt.body else ()
-        case For() if not stmt.body:
-            return ()
+        case For():
+            return For(stmt.var, stmt.extent, stmt.kind, stmt.body) if stmt.body else ()
     return stmt
 
 

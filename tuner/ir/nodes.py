@@ -2,7 +2,7 @@
 
     program ::= Program(name, params: buffer*, locals: buffer*, body: stmt*)
     buffer  ::= Buffer(name, dtype, shape: int*, scope, const)
-    stmt    ::= For(var, extent: int, kind, body: stmt*)        var runs over 0 … extent - 1
+    stmt    ::= For(var, extent: int, kind, body: stmt*, notes)  var runs over 0 … extent - 1
               | If(cond: expr, body: stmt*)
               | Store(buffer, indices: expr*, value: expr, reduce)
     expr    ::= Const(value, dtype)
@@ -136,6 +136,8 @@ class For:
     extent: int
     kind: LoopKind
     body: tuple[Stmt, ...]
+    #: without meaning (tuner.ir.notes)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

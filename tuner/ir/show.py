@@ -71,7 +71,8 @@ def _body_lines(body: Body) -> Iterator[str]:
 def _stmt_lines(stmt: Stmt) -> Iterator[str]:
     match stmt:
         case For():
-            yield f"for {stmt.var} in {stmt.kind}({stmt.extent}):"
+            notes = f", notes={stmt.notes!r}" if stmt.notes else ""
+            yield f"for {stmt.var} in {stmt.kind}({stmt.extent}{notes}):"
         case If():
             yield f"if {show_expr(stmt.cond)}:"
         case Store():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tuner.ir.nodes import Buffer, Expr, For, Program, Stmt, Var
 from tuner.ir.visit import Body, loops, rewrite_body, substitute
@@ -46,7 +47,7 @@ def copy_body(body: Body, names: Names) -> Body:
 
     def in_stmt(stmt: Stmt) -> Stmt:
         if isinstance(stmt, For):
-            return For(renamed[stmt.var], stmt.extent, stmt.kind, stmt.body)
+            return replace(stmt, var=renamed[stmt.var])
         return stmt
 
     variables: dict[str, Expr] = {old: Var(new) for old, new in renamed.items()}

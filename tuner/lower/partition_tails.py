@@ -151,7 +151,7 @@ def _part(loop: For, start: int, stop: int, names: Names) -> For:
         body = substitute(body, {loop.var: Const(start)})
     elif start:
         body = substitute(body, {loop.var: Call("add", (Var(var), Const(start)), INDEX)})
-    return For(var, stop - start, loop.kind, body)
+    return For(var, stop - start, loop.kind, body, loop.notes)
 
 
 def _affordable(loop: For, cuts: set[int], limit: int) -> list[int]:

@@ -13,7 +13,14 @@ from tuner.schedule.cache import cache_write
 from tuner.schedule.cache_read import cache_read
 from tuner.schedule.compute_at import compute_at
 from tuner.schedule.inline import inline
-from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
+from tuner.schedule.loop_steps import (
+    AddUnitLoop,
+    Annotate,
+    Fuse,
+    Parallel,
+    Partition,
+    Prefetch,
+)
 from tuner.schedule.loops import add_unit_loop, fuse, partition, reorder, split, tile
 from tuner.schedule.memory_steps import (
     CacheRead,
@@ -24,6 +31,7 @@ from tuner.schedule.memory_steps import (
     SetScope,
     TransformLayout,
 )
+from tuner.schedule.notes import annotate, prefetch
 from tuner.schedule.pack import pack
 from tuner.schedule.pad import pad
 from tuner.schedule.parallel import check_parallel_loops, parallel
@@ -59,6 +67,8 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     Fuse: fuse,
     Partition: partition,
     AddUnitLoop: add_unit_loop,
+    Annotate: annotate,
+    Prefetch: prefetch,
     CacheWrite: cache_write,
     Pack: pack,
     ComputeAt: compute_at,

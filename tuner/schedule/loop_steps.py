@@ -1,4 +1,4 @@
-"""Steps that make loops of loops: all but split, tile and reorder."""
+"""Steps on loops: all but split, tile, reorder, unroll and vectorize."""
 
 from __future__ import annotations
 
@@ -38,3 +38,20 @@ class Parallel:
     """Threads share the loop's iterations."""
 
     loop: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotate:
+    """A remark on the loop, for those who read the program or its generated text."""
+
+    loop: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """What the loop reads of `buffer` is fetched into the caches `ahead` iterations early."""
+
+    buffer: str
+    loop: str
+    ahead: int

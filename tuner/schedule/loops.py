@@ -175,9 +175,9 @@ def partition(program: Program, step: Partition) -> Program:
 
         for i in range(10):            for i in range(8):
             if i < 8:                      y[i] = x[i]
-                y[i] = x[i]     ->     for t in range(2):
-            z[i] = 0.0                     z[t + 8] = 0.0
-                                       (and z[i] = 0.0 in the main part)
+                y[i] = x[i]     ->         z[i] = 0.0
+            z[i] = 0.0                 for t in range(2):
+                                           z[t + 8] = 0.0
 
     Legal for every serial loop and 0 < at < extent: the order of iterations stays. Guards and
     conditional expressions that are settled in a part disappear from it.
@@ -198,7 +198,7 @@ def partition(program: Program, step: Partition) -> Program:
     start = Call("add", (Var(tail), Const(step.at)), INDEX)
     tail_body = _settled(place, loop.extent - step.at, _renamed(loop.body, renamed), tail, start)
     main = replace(loop, extent=step.at, body=main_body)
-    rest = For(tail, loop.extent - step.at, loop.kind, tail_body)
+    rest = For(tail, loop.extent - step.at, loop.kind, tail_body, loop.notes)
     parts = tuple(part for part in (main, rest) if part.body)
     if not parts:
         raise ScheduleError(f"no guard below {step.loop!r} is ever true: there is nothing to cut")

@@ -14,7 +14,14 @@ from typing import Any
 
 from tuner.errors import ScheduleError
 from tuner.ir.words import RESERVED
-from tuner.schedule.loop_steps import AddUnitLoop, Fuse, Parallel, Partition
+from tuner.schedule.loop_steps import (
+    AddUnitLoop,
+    Annotate,
+    Fuse,
+    Parallel,
+    Partition,
+    Prefetch,
+)
 from tuner.schedule.memory_steps import (
     CacheRead,
     Inline,
@@ -144,6 +151,8 @@ Step = (
     | Fuse
     | Partition
     | AddUnitLoop
+    | Annotate
+    | Prefetch
     | CacheWrite
     | Pack
     | ComputeAt
@@ -170,6 +179,8 @@ STEPS: dict[str, type[Step]] = {
     "fuse": Fuse,
     "partition": Partition,
     "add_unit_loop": AddUnitLoop,
+    "annotate": Annotate,
+    "prefetch": Prefetch,
     "cache_write": CacheWrite,
     "pack": Pack,
     "compute_at": ComputeAt,
