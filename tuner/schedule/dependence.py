@@ -11,8 +11,9 @@ a limit. The cheap rule of `legality` settles nearly everything; this is asked f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import islpy
 
@@ -22,8 +23,8 @@ from tuner.ir.show import show_expr
 from tuner.ir.visit import substitute_expr, variables
 from tuner.schedule.access import Access
 
-#: isl's operations for one question. They are counted coarsely: most questions take milliseconds,
-#: the hardest seen half a second; five times as many took 11 seconds.
+#: isl's operations for one set. They are counted coarsely: most sets take milliseconds, the hardest
+#: seen half a second; five times as many took 11 seconds.
 MAX_OPERATIONS = 20_000
 
 #: How the first instance's iterations stand to the second's, loop by loop: (loop, "<" | "=" | ">").
@@ -86,9 +87,7 @@ def meeting(
     question = _Question(first, second, ranges)
     for guard in guards:
         question.require(_condition(guard, True, question.outer))
-    for order in orders:
-        question.order(order)
-    found = _smallest(question.text(), len(question.names()))
+    found = _smallest(question.texts(orders), len(question.names()))
     if found is None:
         return None
     values = dict(zip(question.names(), found, strict=True))
@@ -99,19 +98,21 @@ def meeting(
     return Pair(first, at[0], second, at[1])
 
 
-def _smallest(text: str, size: int) -> tuple[int, ...] | None:
-    """The first element of a set of integer tuples; None if it is empty."""
+def _smallest(texts: Iterable[str], size: int) -> tuple[int, ...] | None:
+    """The first element of the first set of integer tuples that has any; None if none has."""
     context = islpy.Context()
     context.set_max_operations(MAX_OPERATIONS)
     try:
-        pairs = islpy.Set.read_from_str(context, text)
-        if pairs.is_empty():
-            return None
-        point = pairs.lexmin().sample_point()
-        kind = islpy.dim_type.set
-        return tuple(point.get_coordinate_val(kind, n).to_python() for n in range(size))
+        for text in texts:
+            context.reset_operations()
+            pairs = islpy.Set.read_from_str(context, text)
+            if not pairs.is_empty():
+                point = pairs.lexmin().sample_point()
+                kind = islpy.dim_type.set
+                return tuple(point.get_coordinate_val(kind, n).to_python() for n in range(size))
     except islpy.Error as error:
         raise TooHard(f"no answer within {MAX_OPERATIONS} operations") from error
+    return None
 
 
 class _Side:
@@ -132,6 +133,8 @@ class _Question:
     def __init__(self, first: Access, second: Access, ranges: Ranges) -> None:
         self._unknown: list[str] = []
         self._constraints: list[str] = []
+        #: loops of one iteration
+        self._still = {loop.var for loop in first.loops if loop.extent == 1}
         own = {loop.var for access in (first, second) for loop in access.loops}
         outer = {name: f"o{n}" for n, name in enumerate(n for n in ranges if n not in own)}
         used = {
@@ -166,28 +169,22 @@ class _Question:
         if constraint is not None:
             self._constraints.append(constraint)
 
-    def order(self, order: Order) -> None:
-        """Keeps only the pairs that stand in `order`."""
-        options = (
-            [f"{self.first.known[n]} {sign} {self.second.known[n]}" for n, sign in option]
-            for option in order
-        )
-        self.require(" or ".join(f"({_all(option)})" for option in options) or "false")
-
     def names(self) -> list[str]:
         """isl's names of all loops, those around both accesses first."""
         sides = (self.outer, self.first, self.second)
         return list(dict.fromkeys(name for side in sides for name in side.known.values()))
 
-    def text(self) -> str:
-        """The set as isl reads it."""
+    def texts(self, orders: Iterable[Order]) -> Iterator[str]:
+        """The pairs that stand in all `orders`, one set as isl reads it for each way to do so."""
         some = f"exists {', '.join(self._unknown)} : " if self._unknown else ""
-        holds = _all([f"({c})" for c in self._constraints])
-        return f"{{ [{', '.join(self.names())}] : {some}{holds} }}"
-
-
-def _all(conditions: Sequence[str]) -> str:
-    return " and ".join(conditions) or "true"
+        for options in product(*orders):
+            signs = {comparison for option in options for comparison in option}
+            contradict = len({name for name, _ in signs}) < len(signs)
+            if contradict or any(s != "=" and n in self._still for n, s in signs):
+                continue
+            compared = [f"{self.first.known[n]} {s} {self.second.known[n]}" for n, s in signs]
+            holds = [f"({c})" for c in (*self._constraints, *sorted(compared))]
+            yield f"{{ [{', '.join(self.names())}] : {some}{' and '.join(holds)} }}"
 
 
 def _affine(form: Linear, side: _Side) -> str:
