@@ -67,7 +67,7 @@ u8 = ElementType(DTYPES["u8"])
 const = ConstantType()
 inf = math.inf
 
-buffer, grid = Word("buffer"), Word("grid")
+buffer, grid, bound = Word("buffer"), Word("grid"), Word("bound")
 unrolled, vectorized, parallel = Word("unrolled"), Word("vectorized"), Word("parallel")
 exp, log, sqrt, rsqrt = Word("exp"), Word("log"), Word("sqrt"), Word("rsqrt")
 tanh, erf, sigmoid = Word("tanh"), Word("erf"), Word("sigmoid")

@@ -22,7 +22,7 @@ from tuner.frontends.text import parse
 from tuner.ir.interp import run
 from tuner.ir.nodes import Program
 from tuner.ir.show import show
-from tuner.ir.visit import outputs
+from tuner.ir.visit import outputs, unbound
 from tuner.ir.widen import SUFFIX, widen
 from tuner.lower.pipeline import lower
 from tuner.schedule.steps import Schedule, step_text
@@ -143,8 +143,8 @@ def interpreted(pair: Pair) -> Arrays:
 
 
 def translated(pair: Pair, target: Target) -> Translation:
-    """The C of the scheduled program."""
-    return translate(lower(pair.scheduled, target), _name(pair))
+    """The C of the scheduled program, its bound loops one iteration after the other."""
+    return translate(lower(unbound(pair.scheduled), target), _name(pair))
 
 
 def compiled(pairs: list[Pair], target: Target) -> list[Arrays]:

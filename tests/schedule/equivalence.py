@@ -65,7 +65,7 @@ def assert_equal_programs(program: Program, scheduled: Program, rtol: float = 0.
 def in_lockstep(program: Program) -> Program:
     """`program` with each vectorized loop run as vector code runs it: statement by statement, all
     lanes read before any of them writes; accumulations into one element come one by one. The
-    iterations of a parallel loop, which may come in any order, come last to first."""
+    iterations of a parallel or bound loop, which may come in any order, come last to first."""
     spread = _Lockstep(program)
     body = rewrite_body(program.body, spread.stmt)
     return Program(program.name, program.params, (*program.locals, *spread.added), body)
@@ -78,7 +78,7 @@ class _Lockstep:
         self.added: list[Buffer] = []
 
     def stmt(self, stmt: Stmt) -> Stmt | Body:
-        if isinstance(stmt, For) and stmt.kind == LoopKind.PARALLEL:
+        if isinstance(stmt, For) and (stmt.kind == LoopKind.PARALLEL or stmt.kind.is_bound):
             last = Call("sub", (Const(stmt.extent - 1), Var(stmt.var)), INDEX)
             return For(
                 stmt.var, stmt.extent, LoopKind.SERIAL, substitute(stmt.body, {stmt.var: last})

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 
 from tuner.errors import ScheduleError
-from tuner.ir.nodes import Buffer, For, If, Program
+from tuner.ir.nodes import AXES, Buffer, For, If, Program
 from tuner.ir.visit import Body, loops, stores
 from tuner.schedule.apply import apply
 from tuner.schedule.loop_steps import (
     AddUnitLoop,
     Annotate,
+    Bind,
     Fuse,
     Parallel,
     Partition,
@@ -46,11 +47,13 @@ SCOPES = ("local", "global")
 
 
 class RandomSteps:
-    """A stream of steps; new names never repeat."""
+    """A stream of steps; new names never repeat. With `blocks`, also those for GPUs alone."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, blocks: bool = False) -> None:
         self._rng = rng
         self._count = 0
+        self._blocks = (self._bind, self._bind) if blocks else ()
+        self._scopes = (*SCOPES, "shared") if blocks else SCOPES
 
     def names(self, count: int) -> tuple[str, ...]:
         """Unused names."""
@@ -68,6 +71,7 @@ class RandomSteps:
             self._reverse_inline,
             self._parallel,
             self._fuse, self._partition, self._annotate, self._prefetch, self._add_unit_loop,
+            *self._blocks,
         )  # fmt: skip
         return self._rng.choice(makers)(program)
 
@@ -124,6 +128,9 @@ class RandomSteps:
         buffer = self._rng.choice(list(program.buffers())).name
         return Prefetch(buffer, self._loop(program), self._rng.randint(1, 9))
 
+    def _bind(self, program: Program) -> Step:
+        return Bind(self._loop(program), self._rng.choice(list(AXES)))
+
     def _parallel(self, program: Program) -> Step:
         return Parallel(self._loop(program))
 
@@ -152,7 +159,7 @@ class RandomSteps:
 
     def _cache_read(self, program: Program) -> Step:
         buffer = self._rng.choice(list(program.buffers()))
-        cache, scope, rank = self.names(1)[0], self._rng.choice(SCOPES), len(buffer.shape)
+        cache, scope, rank = self.names(1)[0], self._rng.choice(self._scopes), len(buffer.shape)
         return CacheRead(
             buffer.name, self._loop(program), cache, scope, self._order(rank), self.names(rank)
         )
@@ -174,7 +181,7 @@ class RandomSteps:
         return Inline(self._intermediate(program).name)
 
     def _set_scope(self, program: Program) -> Step:
-        return SetScope(self._intermediate(program).name, self._rng.choice(SCOPES))
+        return SetScope(self._intermediate(program).name, self._rng.choice(self._scopes))
 
     def _transform_layout(self, program: Program) -> Step:
         buffer = self._intermediate(program)
@@ -208,7 +215,7 @@ def instances(body: Body) -> int:
 
 def random_schedule(program: Program, seed: int, tries: int) -> tuple[Schedule, Program]:
     """The legal ones out of `tries` random steps, and the program after them."""
-    steps, schedule = RandomSteps(random.Random(seed)), ()
+    steps, schedule = RandomSteps(random.Random(seed), blocks=True), ()
     for _ in range(tries):
         step = steps.step(program)
         try:

@@ -63,8 +63,8 @@ def f(x: i8[7], y: i8[7, 5]):
     [
         (_cache("z", "i"), "no buffer is called 'z'; there are: a, b, c"),
         (_cache("a", "z"), "no loop is called 'z'"),
-        (_cache("a", "i", "shelf"), "a scope is 'local' or 'global'; found 'shelf'"),
-        (_cache("a", "i", "param"), "a scope is 'local' or 'global'; found 'param'"),
+        (_cache("a", "i", "shelf"), "a scope is 'local', 'shared' or 'global'; found 'shelf'"),
+        (_cache("a", "i", "param"), "a scope is 'local', 'shared' or 'global'; found 'param'"),
         (CacheRead("a", "i", "s", "local", (), ("t",)), "loops: expected 2, found 1"),
         (CacheRead("a", "i", "b", "local", (), ("t", "u")), "the name 'b' is taken"),
         (_cache("a", "i", "local", (0,)), "order must be () or a permutation"),

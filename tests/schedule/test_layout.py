@@ -25,7 +25,7 @@ def test_scopes():
     [
         (SetScope("z", "local"), "no buffer is called 'z'"),
         (SetScope("x", "local"), "'x' is a parameter: only intermediate buffers can be changed"),
-        (SetScope("h", "param"), "a scope is 'local' or 'global'; found 'param'"),
+        (SetScope("h", "param"), "a scope is 'local', 'shared' or 'global'; found 'param'"),
         (SetScope("h", "local"), "needs 262144 bytes; at most 65536 may live in registers"),
     ],
 )

@@ -7,7 +7,7 @@ from math import prod
 from tuner.errors import ScheduleError
 from tuner.ir.affine import linear
 from tuner.ir.nodes import Expr, For, Load, Program, Store
-from tuner.ir.visit import Body, loops, stmt_exprs, walk, walk_exprs
+from tuner.ir.visit import Body, loops, stmt_exprs, unbound, walk, walk_exprs
 from tuner.schedule.apply import apply
 from tuner.schedule.steps import DecomposeReduction, Reorder, Schedule, Step
 
@@ -15,6 +15,7 @@ from tuner.schedule.steps import DecomposeReduction, Reorder, Schedule, Step
 def in_sequence(program: Program) -> Program:
     """`program` with the start values of reductions in nests of their own, and with the loop that
     moves through memory in the smallest steps innermost, both where that is legal."""
+    program = unbound(program)
     for loop in [s for s in program.body if isinstance(s, For)]:
         program = _decomposed(program, loop)
     for loop in loops(program.body):

@@ -14,7 +14,7 @@ import numpy as np
 from tuner.features import staging
 from tuner.features.nest import Access, Dim, Kernel, Loop, Nest
 from tuner.ir.nodes import LoopKind
-from tuner.schedule.loop_steps import Parallel
+from tuner.schedule.loop_steps import Bind, Parallel
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
@@ -122,6 +122,11 @@ def _parallel(kernel: Kernel, step: Parallel, values: Columns) -> Kernel:
     return _annotate(kernel, step.loop, LoopKind.PARALLEL)
 
 
+def _bind(kernel: Kernel, step: Bind, values: Columns) -> Kernel:
+    del values
+    return _annotate(kernel, step.loop, LoopKind(step.axis))
+
+
 _STEPS: Mapping[type, Callable[[Kernel, Any, Columns], Kernel]] = {
     Split: _split,
     Tile: _tile,
@@ -129,6 +134,7 @@ _STEPS: Mapping[type, Callable[[Kernel, Any, Columns], Kernel]] = {
     Unroll: _unroll,
     Vectorize: _vectorize,
     Parallel: _parallel,
+    Bind: _bind,
     CacheWrite: staging.cache_write,
     Pack: staging.pack,
     ComputeAt: staging.compute_at,

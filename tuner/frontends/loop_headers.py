@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from tuner.frontends.expressions import refused
 from tuner.frontends.limits import check_name
 from tuner.frontends.literals import extent, place
-from tuner.ir.nodes import LoopKind
+from tuner.ir.nodes import AXES, LoopKind
 from tuner.ir.notes import MAX_NOTES, is_note
 from tuner.ir.words import LOOP_WORDS
 
 _WORDS = LOOP_WORDS | {"grid"}
+_FORMS = "range(n), grid(n, m), unrolled(n), vectorized(n), parallel(n) or bound(n, axis)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,12 @@ def loop_header(node: ast.For) -> LoopHeader:
         case ast.Call(func=ast.Name(id=word), args=args, keywords=keywords) if word in _WORDS:
             pass
         case _:
-            kinds = "range(n), grid(n, m), unrolled(n), vectorized(n) or parallel(n)"
-            raise refused(f"a loop is over {kinds}", node.iter)
+            raise refused(f"a loop is over {_FORMS}", node.iter)
+    kind = LoopKind.SERIAL
+    if word == "bound":
+        args, kind = _bound(args, node.iter)
+    elif word != "grid":
+        kind = LoopKind(word)
     targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
     count = len(args) if word == "grid" else 1
     if not args or len(args) != count or len(targets) != count:
@@ -45,9 +50,16 @@ def loop_header(node: ast.For) -> LoopHeader:
             raise refused("a loop variable must be a plain name", target)
         check_name(target.id, *place(target))
         names.append(target.id)
-    kind = LoopKind.SERIAL if word == "grid" else LoopKind(word)
     notes = _notes(keywords, word, node.iter)
     return LoopHeader(names, [extent(a, "a loop's extent") for a in args], kind, notes)
+
+
+def _bound(args: list[ast.expr], node: ast.AST) -> tuple[list[ast.expr], LoopKind]:
+    """The extent and the axis of `bound(16, "threadIdx.x")`."""
+    match args:
+        case [size, ast.Constant(value=str(axis))] if axis in AXES:
+            return [size], AXES[axis]
+    raise refused(f'write bound(n, "threadIdx.x"); the axes are: {", ".join(AXES)}', node)
 
 
 def _notes(keywords: list[ast.keyword], word: str, node: ast.expr) -> tuple[str, ...]:

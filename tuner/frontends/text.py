@@ -186,10 +186,10 @@ class _FunctionReader:
         match scopes:
             case []:
                 scope = Scope.GLOBAL
-            case [ast.Constant(value="local" | "global" as word)]:
+            case [ast.Constant(value="local" | "shared" | "global" as word)]:
                 scope = Scope(word)
             case _:
-                raise refused('a buffer\'s scope is "local" or "global"', value)
+                raise refused('a buffer\'s scope is "local", "shared" or "global"', value)
         buffer = self._declare(name, annotation, scope, node)
         if buffer.const:
             raise refused("only a parameter can be const", annotation)

@@ -5,6 +5,7 @@
     stmt    ::= For(var, extent: int, kind, body: stmt*, notes)  var runs over 0 … extent - 1
               | If(cond: expr, body: stmt*)
               | Store(buffer, indices: expr*, value: expr, reduce)
+              | Barrier()                                       only after lower.insert_barriers
     expr    ::= Const(value, dtype)
               | Var(name)                                       a loop variable, dtype i64
               | Load(buffer, indices: expr*, dtype)
@@ -38,6 +39,38 @@ class LoopKind(StrEnum):
     VECTORIZED = "vectorized"
     #: by all threads of the target at once
     PARALLEL = "parallel"
+    #: each iteration by another block of threads, along one axis of the grid
+    BLOCK_X = "blockIdx.x"
+    BLOCK_Y = "blockIdx.y"
+    BLOCK_Z = "blockIdx.z"
+    #: each iteration by another thread of a block, along one axis of the block
+    THREAD_X = "threadIdx.x"
+    THREAD_Y = "threadIdx.y"
+    THREAD_Z = "threadIdx.z"
+
+    @property
+    def is_block(self) -> bool:
+        """Whether its iterations are blocks of a grid."""
+        return self.value.startswith("blockIdx.")
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether its iterations are threads of a block."""
+        return self.value.startswith("threadIdx.")
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its iterations are blocks or threads."""
+        return self.is_block or self.is_thread
+
+    @property
+    def dimension(self) -> int:
+        """0, 1 or 2 for the axes x, y and z of a bound loop."""
+        return "xyz".index(self.value[-1])
+
+
+#: The axes that a loop can be bound to, by name.
+AXES = {kind.value: kind for kind in LoopKind if kind.is_bound}
 
 
 class Scope(StrEnum):
@@ -46,7 +79,9 @@ class Scope(StrEnum):
     PARAM = "param"
     #: the workspace that the caller hands in
     GLOBAL = "global"
-    #: registers or the stack; small
+    #: memory of one block of threads, which all of them see
+    SHARED = "shared"
+    #: registers or the stack; small; each thread's own
     LOCAL = "local"
 
 
@@ -154,7 +189,12 @@ class Store:
     reduce: str | None = None
 
 
-Stmt = For | If | Store
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Every thread of a block waits here for all others, and sees what they have stored."""
+
+
+Stmt = For | If | Store | Barrier
 Node = Expr | Stmt
 
 TRUE = Const(True, BOOL)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tuner.dtypes import BF16, F64, INDEX, DType
 from tuner.ir.nodes import (
+    Barrier,
     Broadcast,
     Buffer,
     Call,
@@ -59,7 +60,7 @@ def show_type(buffer: Buffer) -> str:
 
 
 def _declaration(buffer: Buffer) -> str:
-    scope = ', "local"' if buffer.scope is Scope.LOCAL else ""
+    scope = f', "{buffer.scope}"' if buffer.scope in (Scope.LOCAL, Scope.SHARED) else ""
     return f"{buffer.name} = buffer({show_type(buffer)}{scope})"
 
 
@@ -70,13 +71,17 @@ def _body_lines(body: Body) -> Iterator[str]:
 
 def _stmt_lines(stmt: Stmt) -> Iterator[str]:
     match stmt:
-        case For():
+        case For(kind=kind):
+            word, axis = ("bound", f', "{kind}"') if kind.is_bound else (kind, "")
             notes = f", notes={stmt.notes!r}" if stmt.notes else ""
-            yield f"for {stmt.var} in {stmt.kind}({stmt.extent}{notes}):"
+            yield f"for {stmt.var} in {word}({stmt.extent}{axis}{notes}):"
         case If():
             yield f"if {show_expr(stmt.cond)}:"
         case Store():
             yield _store(stmt)
+            return
+        case Barrier():
+            yield "barrier()"
             return
     for line in _body_lines(stmt.body):
         yield f"    {line}"

@@ -16,9 +16,11 @@ from tuner.ir.nodes import (
     For,
     If,
     Load,
+    LoopKind,
     Program,
     Ramp,
     Reduce,
+    Scope,
     Select,
     Stmt,
     Store,
@@ -101,6 +103,7 @@ def _map_stmt_exprs(stmt: Stmt, fn: Callable[[Expr], Expr]) -> Stmt:
             if indices is stmt.indices and value is stmt.value:
                 return stmt
             return Store(stmt.buffer, indices, value, stmt.reduce)
+    return stmt
 
 
 def same_or_new(old: tuple[T, ...], new: tuple[T, ...]) -> tuple[T, ...]:
@@ -209,6 +212,21 @@ def rename(program: Program, names: Mapping[str, str]) -> Program:
         tuple(replace(b, name=names.get(b.name, b.name)) for b in program.locals),
         rewrite_body(body, in_stmt),
     )
+
+
+def unbound(program: Program) -> Program:
+    """`program` with serial loops for those over blocks and threads, and with the workspace for
+    what a block shares: it means the same."""
+
+    def in_stmt(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For) and stmt.kind.is_bound:
+            return replace(stmt, kind=LoopKind.SERIAL)
+        return stmt
+
+    kept = tuple(
+        replace(b, scope=Scope.GLOBAL) if b.scope is Scope.SHARED else b for b in program.locals
+    )
+    return replace(program, locals=kept, body=rewrite_body(program.body, in_stmt))
 
 
 def outputs(program: Program) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from tuner.ir.ops import OPS
 
 #: Operators that are called by name.
 FUNCTIONS = frozenset(name for name, info in OPS.items() if not info.symbol)
-LOOP_WORDS = frozenset(kind.value for kind in LoopKind)
+LOOP_WORDS = frozenset(kind.value for kind in LoopKind if not kind.is_bound) | {"bound"}
 RESERVED = (
     frozenset(DTYPES)
     | FUNCTIONS

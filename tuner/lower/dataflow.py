@@ -43,7 +43,7 @@ class Touched:
         names = {load.buffer for expr in stmt_exprs(stmt) for load in loads(expr)}
         if isinstance(stmt, Store):
             names.add(stmt.buffer)
-        else:
+        elif isinstance(stmt, For | If):
             names.update(*self.of_each(stmt.body))
         return self._known.setdefault(id(stmt), (stmt, frozenset(names)))[1]
 

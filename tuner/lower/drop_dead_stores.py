@@ -34,5 +34,6 @@ def _without(body: Body, dead: set[str]) -> Body:
                 return () if stmt.buffer in dead else stmt
             case For() | If():
                 return stmt if stmt.body else ()
+        return stmt
 
     return rewrite_body(body, in_stmt)

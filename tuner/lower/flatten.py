@@ -49,6 +49,7 @@ def _in_stmt(stmt: Stmt, ranges: Ranges, shapes: _Shapes) -> Stmt:
             indices = tuple(map_expr(i, step) for i in stmt.indices)
             offset = _offset(indices, shapes[stmt.buffer], ranges)
             return replace(stmt, indices=(offset,), value=map_expr(stmt.value, step))
+    return stmt
 
 
 def _in_expr(ranges: Ranges, shapes: _Shapes) -> Callable[[Expr], Expr]:

@@ -56,6 +56,7 @@ class _Lanes:
                 return If(stmt.cond, tuple(self.stmt(s) for s in stmt.body))
             case Store():
                 return self.store(stmt)
+        return stmt
 
     def store(self, stmt: Store) -> Store:
         index = self.subscript(stmt.indices[0])

@@ -17,6 +17,8 @@ from tuner.ir.nodes import (
     Buffer,
     Const,
     Expr,
+    For,
+    If,
     Load,
     Program,
     Ramp,
@@ -54,7 +56,9 @@ class _Sharer:
                 continue
             out.extend(self.run(run))
             run = []
-            out.append(with_body(stmt, self.body(stmt.body)))
+            out.append(
+                with_body(stmt, self.body(stmt.body)) if isinstance(stmt, For | If) else stmt
+            )
         out.extend(self.run(run))
         return same_or_new(body, tuple(out))
 

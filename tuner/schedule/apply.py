@@ -9,6 +9,7 @@ from tuner.errors import ScheduleError
 from tuner.ir.nodes import Program
 from tuner.ir.show import show_body
 from tuner.schedule.annotate import unroll, vectorize
+from tuner.schedule.bind import bind, check_bound_loops
 from tuner.schedule.cache import cache_write
 from tuner.schedule.cache_read import cache_read
 from tuner.schedule.compute_at import compute_at
@@ -16,6 +17,7 @@ from tuner.schedule.inline import inline
 from tuner.schedule.loop_steps import (
     AddUnitLoop,
     Annotate,
+    Bind,
     Fuse,
     Parallel,
     Partition,
@@ -69,6 +71,7 @@ REWRITES: dict[type[Step], Callable[[Program, Any], Program]] = {
     AddUnitLoop: add_unit_loop,
     Annotate: annotate,
     Prefetch: prefetch,
+    Bind: bind,
     CacheWrite: cache_write,
     Pack: pack,
     ComputeAt: compute_at,
@@ -100,6 +103,7 @@ def _programs(program: Program, schedule: Schedule) -> Iterator[Program]:
         try:
             program = REWRITES[type(step)](program, step)
             check_parallel_loops(program)
+            check_bound_loops(program)
         except ScheduleError as error:
             loops = show_body(program.body)
             raise ScheduleError(error.message, step_text(step), loops, position) from error

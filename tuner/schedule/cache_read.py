@@ -32,9 +32,9 @@ def cache_read(program: Program, step: CacheRead) -> Program:
                                                  for k in range(8):
                                                      y[i, r] += xs[k]
 
-    The cache is local (registers or the stack) or global (the workspace), as `scope` says; its
-    dimensions are the buffer's, permuted by `order`. Loops of the copy stand in the order of the
-    buffer's dimensions.
+    The cache is local (registers or the stack), shared (memory of a block of threads) or global
+    (the workspace), as `scope` says; its dimensions are the buffer's, permuted by `order`. Loops of
+    the copy stand in the order of the buffer's dimensions.
 
     Legal where the body reads the buffer and nothing in it writes the buffer, and all reads lie in
     one box that moves with the loops around only. The copy is guarded where the box may reach out

@@ -16,7 +16,7 @@ from tuner.ir.affine import (
     simplify_index,
 )
 from tuner.ir.bounds import Prover
-from tuner.ir.nodes import Call, Const, Expr, Load, Program, Stmt, Store, Var
+from tuner.ir.nodes import Call, Const, Expr, For, If, Load, Program, Stmt, Store, Var
 from tuner.ir.show import show_expr
 from tuner.ir.visit import (
     Body,
@@ -198,7 +198,7 @@ def _replaced(
         here = (*path, i)
         if isinstance(stmt, Store):
             out.append(_with_values(stmt, buffer, values, here))
-        else:
+        elif isinstance(stmt, For | If):
             out.append(with_body(stmt, _replaced(stmt.body, buffer, values, here)))
     return same_or_new(body, tuple(out))
 
@@ -219,7 +219,11 @@ def without_stores(body: Body, buffer: str) -> Body:
     """`body` without the stores into `buffer` and without the loops and guards around nothing."""
 
     def kept(stmt: Stmt) -> Stmt | Body:
-        gone = stmt.buffer == buffer if isinstance(stmt, Store) else not stmt.body
-        return () if gone else stmt
+        match stmt:
+            case Store():
+                return () if stmt.buffer == buffer else stmt
+            case For() | If():
+                return stmt if stmt.body else ()
+        return stmt
 
     return rewrite_body(body, kept)

@@ -55,3 +55,11 @@ class Prefetch:
     buffer: str
     loop: str
     ahead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """The loop's iterations become blocks or threads along `axis`: blockIdx.x … threadIdx.z."""
+
+    loop: str
+    axis: str

@@ -21,7 +21,6 @@ from tuner.ir.nodes import (
     Program,
     Scope,
     Stmt,
-    Store,
 )
 from tuner.ir.visit import (
     Body,
@@ -63,7 +62,7 @@ def find(program: Program, name: str) -> Place:
 
 def _find(body: Body, name: str, around: tuple[For | If, ...]) -> Place | None:
     for stmt in body:
-        if isinstance(stmt, Store):
+        if not isinstance(stmt, For | If):
             continue
         if isinstance(stmt, For) and stmt.var == name:
             return Place(around, stmt)

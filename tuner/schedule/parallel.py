@@ -40,7 +40,7 @@ def parallel(program: Program, step: Parallel) -> Program:
             f"{step.loop!r} and {nested[0]!r} cannot both be parallel, one inside the other: "
             f"fuse the loops, or choose one"
         )
-    shared = [b for b in _private(program, place) if program.buffer(b).scope is Scope.GLOBAL]
+    shared = [b for b in private_buffers(program, place) if program.buffer(b).scope is Scope.GLOBAL]
     for name in sorted(shared):
         program = _copied(program, find(program, step.loop), program.buffer(name))
     place = find(program, step.loop)
@@ -57,13 +57,13 @@ def check_parallel_loops(program: Program) -> None:
 
 
 def _check(program: Program, place: Place) -> None:
-    own = {b for b in _private(program, place) if program.buffer(b).scope is Scope.LOCAL}
+    own = {b for b in private_buffers(program, place) if program.buffer(b).scope is Scope.LOCAL}
     found = [a for a in accesses_of(place.loop) if a.buffer not in own]
     ranges = {**place.ranges(), **extents(place.loop.body)}
     check_parallel(place.loop, found, ranges, place.guards())
 
 
-def _private(program: Program, place: Place) -> set[str]:
+def private_buffers(program: Program, place: Place) -> set[str]:
     """The intermediate buffers that only this loop uses, each iteration for itself."""
     inside, everywhere = accesses(place.loop.body), accesses(program.body)
     ranges = {**place.ranges(), **extents(place.loop.body)}

@@ -17,6 +17,7 @@ from tuner.ir.words import RESERVED
 from tuner.schedule.loop_steps import (
     AddUnitLoop,
     Annotate,
+    Bind,
     Fuse,
     Parallel,
     Partition,
@@ -153,6 +154,7 @@ Step = (
     | AddUnitLoop
     | Annotate
     | Prefetch
+    | Bind
     | CacheWrite
     | Pack
     | ComputeAt
@@ -181,6 +183,7 @@ STEPS: dict[str, type[Step]] = {
     "add_unit_loop": AddUnitLoop,
     "annotate": Annotate,
     "prefetch": Prefetch,
+    "bind": Bind,
     "cache_write": CacheWrite,
     "pack": Pack,
     "compute_at": ComputeAt,
