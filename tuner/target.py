@@ -13,7 +13,7 @@ class Target:
     """What a space and a code generator may assume of the hardware."""
 
     name: str
-    #: "cpu"; GPU kinds come with their runners
+    #: "cpu" or "opencl"
     kind: str
     #: features a machine must have, as /proc/cpuinfo spells them
     isa: tuple[str, ...]
@@ -25,6 +25,15 @@ class Target:
     l3_bytes: int
     #: compiler flags that follow from `isa`; never -march=native
     flags: tuple[str, ...]
+    #: most threads in one block, and in each of its axes; 0 where there are no blocks
+    block_threads: int = 0
+    #: bytes of memory that the threads of one block share
+    shared_bytes: int = 0
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether work is given to blocks of threads."""
+        return self.block_threads > 0
 
     def lanes(self, bits: int) -> int:
         """Elements of `bits` in one vector register."""
@@ -48,6 +57,13 @@ TARGETS: dict[str, Target] = {
         _cpu("cpu-avx2-1t", ("avx2", "fma"), 256, 16, "-mavx2 -mfma"),
         _cpu("cpu-sse2-1t", ("sse2",), 128, 16, "-msse2"),
         _cpu("cpu-neon-1t", ("asimd",), 128, 32, ""),
+        # PoCL runs blocks on CPU cores, one of which is measured. It vectorizes over the threads
+        # of a block; its limits are kept below what it reports, at what GPUs have.
+        Target(
+            name="opencl-pocl", kind="opencl", isa=(), vector_bits=256, vector_registers=16,
+            threads=1, l1_bytes=32 << 10, l2_bytes=1 << 20, l3_bytes=16 << 20, flags=(),
+            block_threads=1024, shared_bytes=48 << 10,
+        ),
     )
 }  # fmt: skip
 

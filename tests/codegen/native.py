@@ -34,12 +34,12 @@ def c_compiler() -> str:
 
 @cache
 def targets_here() -> tuple[Target, ...]:
-    """The targets whose instructions this machine has."""
+    """The CPU targets whose instructions this machine has."""
     if platform.machine() != "x86_64":
         return tuple(t for t in TARGETS.values() if "neon" in t.name)
     line = next(x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("flags"))
     features = set(line.split())
-    return tuple(t for t in TARGETS.values() if set(t.isa) <= features)
+    return tuple(t for t in TARGETS.values() if t.kind == "cpu" and set(t.isa) <= features)
 
 
 @cache

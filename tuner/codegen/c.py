@@ -10,9 +10,11 @@ from tuner.codegen.c_family import LANES, BodyPrinter
 from tuner.codegen.dialect import Dialect
 from tuner.codegen.emitter import Emitter
 from tuner.codegen.helpers import Helpers
+from tuner.codegen.identifiers import C_WORDS, identifiers
 from tuner.dtypes import F16
+from tuner.errors import CodegenError
 from tuner.ir.nodes import Buffer, Program, Scope
-from tuner.ir.visit import loops, outputs, stores
+from tuner.ir.visit import outputs, stores
 from tuner.lower.dataflow import loads_below
 from tuner.lower.exprs import Loads
 from tuner.lower.promote_registers import registers
@@ -38,18 +40,17 @@ C = Dialect(
     prefetch="__builtin_prefetch(&{place});",
     infinity="__builtin_inff()",
     nan='__builtin_nanf("")',
+    maths_prefix="__builtin_",
+    vectors=True,
+    spaces=dict.fromkeys(Scope, ""),
+    places={},
+    barrier="",
 )  # fmt: skip
 
 #: Bytes to which buffers in the workspace are aligned.
 ALIGNMENT = 64
 _WORKSPACE, _BASE = "workspace", "base"
-_WORDS = """
-alignas alignof asm auto bool break case char const constexpr continue default do double else enum
-extern false float for goto if inline int long main nullptr register restrict return short signed
-sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual union
-unsigned void volatile while linux unix i386
-"""
-_KEYWORDS = frozenset(_WORDS.split()) | {_WORKSPACE, _BASE, LANES}
+_KEYWORDS = C_WORDS | {_WORKSPACE, _BASE, LANES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,9 @@ class Translation:
 def translate(program: Program, name: str, threads: int = 1) -> Translation:
     """The lowered `program` as a C function called `name`; `threads` share its parallel loops.
     Raises CodegenError."""
+    for buffer in program.locals:
+        if buffer.scope is Scope.SHARED:
+            raise CodegenError(f"C has no shared memory for {buffer.name}: make it local or global")
     helpers = Helpers(name, C)
     writes, loads = set(outputs(program)), Loads()
     exprs = ExprPrinter(
@@ -72,7 +76,7 @@ def translate(program: Program, name: str, threads: int = 1) -> Translation:
         helpers=helpers,
         buffers={b.name: b for b in program.buffers()},
         registers=registers(program, loads),
-        names=_identifiers(program),
+        names=identifiers(program, _KEYWORDS),
         readonly=frozenset(b.name for b in program.params if b.name not in writes),
     )
     offsets, size = _workspace(program.locals)
@@ -147,21 +151,3 @@ def _with_types(body: str, name: str, types: Sequence[str]) -> str:
     """`body` with short names, inside the function only, for the vector types it uses."""
     head, rest = body.split("\n", 1)
     return "\n".join([head, *(f"    typedef {name}_{t} {t};" for t in types), rest])
-
-
-def _identifiers(program: Program) -> dict[str, str]:
-    """A C identifier for each loop and buffer: its own name wherever C leaves it free."""
-    names = [b.name for b in program.buffers()] + [loop.var for loop in loops(program.body)]
-    taken = set(names)
-    out: dict[str, str] = {}
-    for name in names:
-        spelled = name
-        while (
-            spelled in _KEYWORDS
-            or spelled.startswith("_")
-            or (spelled != name and spelled in taken)
-        ):
-            spelled = f"v_{spelled}"
-        taken.add(spelled)
-        out[name] = spelled
-    return out

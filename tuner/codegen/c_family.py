@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from tuner.codegen.c_exprs import PRIMARY, ExprPrinter, Place, split_offset
 from tuner.codegen.emitter import Emitter
@@ -11,6 +11,7 @@ from tuner.dtypes import INDEX, DType
 from tuner.errors import CodegenError
 from tuner.ir.affine import linear
 from tuner.ir.nodes import (
+    Barrier,
     Broadcast,
     Buffer,
     Call,
@@ -26,7 +27,7 @@ from tuner.ir.nodes import (
     Var,
 )
 from tuner.ir.notes import as_prefetch
-from tuner.ir.visit import Body, loops, substitute_expr, variables
+from tuner.ir.visit import Body, loops, stmt_exprs, substitute_expr, variables, walk
 from tuner.lower.dataflow import Touched, loads_below
 from tuner.lower.exprs import Loads, index_only, lane, lanes
 from tuner.lower.names import Names
@@ -38,11 +39,15 @@ _MAX_LINE = 96
 
 
 class BodyPrinter:
-    """Prints statements into an Emitter; `threads` share the parallel loops."""
+    """Prints statements into an Emitter; `threads` share the parallel loops. Buffers in `lasting`
+    keep their values from one iteration of the loops around them to the next."""
 
-    def __init__(self, exprs: ExprPrinter, loads: Loads, out: Emitter, threads: int) -> None:
+    def __init__(
+        self, exprs: ExprPrinter, loads: Loads, out: Emitter, threads: int = 1,
+        lasting: Set[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self.exprs, self.out, self.touched, self.loads = exprs, out, Touched(loads), loads
-        self.threads = threads
+        self.threads, self.lasting = threads, lasting
         self.names = Names(exprs.names.values())
 
     def body(self, body: Body, local: list[Buffer]) -> None:
@@ -55,7 +60,7 @@ class BodyPrinter:
         here: list[Buffer] = []
         for buffer in local:
             first, *others = users[buffer.name]
-            if not others and isinstance(body[first], For):
+            if not others and self._may_hold(body[first], buffer):
                 inside.setdefault(first, []).append(buffer)
             else:
                 here.append(buffer)
@@ -67,6 +72,12 @@ class BodyPrinter:
         for i, stmt in enumerate(body):
             self.stmt(stmt, inside.get(i, []), declare=i in starts)
         self.exprs.pointers = outer
+
+    def _may_hold(self, stmt: Stmt, buffer: Buffer) -> bool:
+        """Whether `buffer`, which only `stmt` uses, may be declared inside of it."""
+        if not isinstance(stmt, For):
+            return False
+        return buffer.name not in self.lasting or stmt.kind.is_bound
 
     def _pointers(self, body: Body) -> dict[Place, str]:
         """Declares a pointer for each place that the stores of `body` come back to: what moves is
@@ -91,7 +102,8 @@ class BodyPrinter:
         return out
 
     def _pointer(self, buffer: str, moving: Expr) -> str:
-        const = "const " if buffer in self.exprs.readonly else ""
+        const = self.exprs.dialect.spaces[self.exprs.buffers[buffer].scope]
+        const += "const " if buffer in self.exprs.readonly else ""
         kind = self.exprs.dialect.type(self.exprs.buffers[buffer].dtype)
         name = self.names.fresh(f"{self.exprs.names[buffer]}_at")
         place = f"&{self.exprs.names[buffer]}[{self.exprs.text(moving)}]"
@@ -142,13 +154,31 @@ class BodyPrinter:
                 with self.out.block(f"for (long {name} = 0; {name} < {extent}; {name}++)"):
                     self._prefetches(stmt)
                     self.body(body, local)
+            case For(kind=kind) if kind in self.exprs.dialect.places:
+                with self.out.block(""):
+                    self.body(self.placed((stmt,)), local)
             case If(cond, body):
                 with self.out.block(f"if ({self.exprs.text(cond)})"):
                     self.body(body, local)
             case Store():
                 self._store(stmt, declare)
-            case _:
+            case Barrier() if self.exprs.dialect.barrier:
+                self.out.line(f"{self.exprs.dialect.barrier};")
+            case For():
                 raise CodegenError(f"{self.exprs.dialect.name} has no {stmt.kind} loop")
+            case _:
+                raise CodegenError(f"{self.exprs.dialect.name} has no barrier")
+
+    def placed(self, body: Body) -> Body:
+        """Declares the variables of the bound loops that `body` is a chain of; what they hold."""
+        places = self.exprs.dialect.places
+        while len(body) == 1 and isinstance(body[0], For) and body[0].kind in places:
+            loop = body[0]
+            self.exprs.ranges[loop.var] = loop.extent
+            if loop.extent > 1 or _uses(loop.body, loop.var):
+                self.out.line(f"const long {self.exprs.names[loop.var]} = {places[loop.kind]};")
+            body = loop.body
+        return body
 
     def _prefetches(self, loop: For) -> None:
         """One prefetch for each place of a buffer that the loop's notes name and that moves with
@@ -215,3 +245,7 @@ class BodyPrinter:
             for i in range(index.lanes):
                 place = self.exprs.element(stmt.buffer, lane(index, i))
                 self._line(stmt.reduce, dtype, 1, place, f"{LANES}[{i}]")
+
+
+def _uses(body: Body, var: str) -> bool:
+    return any(var in variables(expr) for stmt in walk(body) for expr in stmt_exprs(stmt))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tuner.dtypes import DType
 from tuner.errors import CodegenError
+from tuner.ir.nodes import LoopKind, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,16 @@ class Dialect:
     prefetch: str
     infinity: str
     nan: str
+    #: what stands before the name of a maths function
+    maths_prefix: str
+    #: whether lanes can be said, in the vector extensions of GCC and Clang
+    vectors: bool
+    #: qualifiers, with a space behind, of memory by its scope
+    spaces: Mapping[Scope, str]
+    #: the place of a thread and of its block along each axis; none where there are no blocks
+    places: Mapping[LoopKind, str]
+    #: the statement at which the threads of a block wait for each other; "" for none
+    barrier: str
 
     def type(self, dtype: DType) -> str:
         """The scalar type. Raises CodegenError where the dialect has none."""

@@ -68,6 +68,11 @@ class Helpers:
         if lanes == 1:
             return self.dialect.type(dtype)
         self.dialect.type(dtype)
+        if not self.dialect.vectors:
+            raise CodegenError(
+                f"{self.dialect.name} has no vector of {lanes} {dtype} here: leave loops serial or "
+                f"bind them to threads"
+            )
         self.vectors[vector_type(dtype, lanes)] = (dtype, lanes)
         return f"{self.name}_{vector_type(dtype, lanes)}"
 
@@ -86,7 +91,7 @@ class Helpers:
             return self._select(helper)
         if helper.op == "sigmoid":
             return self._sigmoid(helper)
-        if helper.op in VECTOR_FORMS and helper.dtype == F32:
+        if helper.op in VECTOR_FORMS and helper.dtype == F32 and self.dialect.vectors:
             return self._vector_form(helper)
         if helper.other and BF16 in (helper.dtype, helper.other):
             return self._bf16(helper, helper.other)
@@ -105,6 +110,7 @@ class Helpers:
         if dtype.is_float and helper.op in LIBM:
             self.libm = True
         text = forms[helper.op].replace("{s}", self.dialect.maths.get(dtype.name, ""))
+        text = text.replace("{m}", self.dialect.maths_prefix)
         text = text.replace("{t}", kind)
         text = text.replace("{u}", self.dialect.unsigned.get(dtype.name, kind))
         params = f"{kind} a, {kind} b" if helper.op in BINARY else f"{kind} a"

@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from tuner.codegen import opencl
 from tuner.codegen.c import Translation, translate
 from tuner.codegen.source import Source, build_command
 from tuner.codegen.wide import in_sequence
@@ -44,21 +45,24 @@ GENERATOR = _generator()
 
 
 def generate(program: Program, schedule: Schedule, target: Target) -> Source:
-    """The C of canonical `program` under `schedule` for `target`.
+    """The source of canonical `program` under `schedule`, in the language of `target`.
 
-    Raises ScheduleError where a step is illegal, CodegenError where C cannot say it.
+    Raises ScheduleError where a step is illegal, CodegenError where the language cannot say it.
     """
     workload, steps = workload_hash(program), json.dumps(schedule_to_json(schedule))
     name = _name(workload, steps, target.name)
-    translation = translate(lower(apply(program, schedule), target), name, target.threads)
+    lowered = lower(apply(program, schedule), target)
     lines = [step_text(step) for step in schedule] or ["none, loops as written"]
-    return _source(program, name, translation, target, [
+    header = [
         f"workload {workload}, target {target.name}, generator {GENERATOR}",
         "parameters:",
         *(f"    {line}" for line in _parameters(program)),
         "schedule:",
         *(f"    {line}" for line in lines),
-    ])  # fmt: skip
+    ]
+    if target.kind == "opencl":
+        return _opencl_source(program, name, opencl.translate(lowered, name), header)
+    return _source(program, name, translate(lowered, name, target.threads), target, header)
 
 
 def generate_wide(program: Program) -> Source:
@@ -96,10 +100,9 @@ def _source(
 ) -> Source:
     flags = (*_FLAGS, *target.flags, *_OUTPUT)
     lines = [*header, "build:", f"    {build_command(name, flags, translation.libs)}"]
-    comment = "\n".join(f" * {line.replace('*/', '* /')}" for line in lines)
     return Source(
         name=name,
-        text=f"/* {name}\n{comment}\n */\n{translation.text}",
+        text=_with_header(name, lines, translation.text),
         params=program.params,
         outputs=outputs(program),
         workspace_bytes=translation.workspace_bytes,
@@ -107,3 +110,31 @@ def _source(
         flags=flags,
         libs=translation.libs,
     )
+
+
+def _opencl_source(
+    program: Program, name: str, kernels: opencl.Kernels, header: list[str]
+) -> Source:
+    lines = [*header, "launch, each when the one before has ended:"]
+    for kernel in kernels.kernels:
+        arguments = ", ".join(kernel.arguments)
+        lines.append(f"    {kernel.name}({arguments}): grid {kernel.grid}, block {kernel.block}")
+    lines += [f"    with a buffer {b.name} of {b.bytes} bytes" for b in kernels.scratch]
+    return Source(
+        name=name,
+        text=_with_header(name, lines, kernels.text),
+        params=program.params,
+        outputs=outputs(program),
+        workspace_bytes=sum(b.bytes for b in kernels.scratch),
+        threads=1,
+        flags=(),
+        libs=(),
+        language="opencl",
+        kernels=kernels.kernels,
+        scratch=kernels.scratch,
+    )
+
+
+def _with_header(name: str, lines: list[str], text: str) -> str:
+    comment = "\n".join(f" * {line.replace('*/', '* /')}" for line in lines)
+    return f"/* {name}\n{comment}\n */\n{text}"

@@ -1,7 +1,7 @@
 """Bodies of the inline functions, as templates over one element type.
 
-{t} is the type, {u} the unsigned type of its size, {s} the suffix of its maths functions. NaN goes
-through min and max as through numpy's.
+{t} is the type, {u} the unsigned type of its size; the names of maths functions begin with {m} and
+end with {s}. NaN goes through min and max as through numpy's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LIBM = frozenset({
 
 
 def _libm(name: str) -> str:
-    return f"    return __builtin_{name}{{s}}(a);"
+    return f"    return {{m}}{name}{{s}}(a);"
 
 
 FLOAT_FORMS: Mapping[str, str] = {
@@ -25,7 +25,7 @@ FLOAT_FORMS: Mapping[str, str] = {
     "max": "    {t} r = a > b ? a : b;\n    return a != a ? a : r;",
     "abs": _libm("fabs"),
     "sqrt": _libm("sqrt"),
-    "rsqrt": "    return 1 / __builtin_sqrt{s}(a);",
+    "rsqrt": "    return 1 / {m}sqrt{s}(a);",
     "floor": _libm("floor"),
     "ceil": _libm("ceil"),
     "round": _libm("rint"),
@@ -35,21 +35,21 @@ FLOAT_FORMS: Mapping[str, str] = {
     "erf": _libm("erf"),
     "sin": _libm("sin"),
     "cos": _libm("cos"),
-    "pow": "    return __builtin_pow{s}(a, b);",
+    "pow": "    return {m}pow{s}(a, b);",
     "floordiv": """\
     if (b == 0)
         return a / b;
-    {t} rest = __builtin_fmod{s}(a, b), q = (a - rest) / b;
+    {t} rest = {m}fmod{s}(a, b), q = (a - rest) / b;
     if (rest != 0 && (b < 0) != (rest < 0))
         q -= 1;
-    {t} whole = __builtin_floor{s}(q);
-    return q == 0 ? __builtin_copysign{s}(0, a / b) : q - whole > ({t})0.5 ? whole + 1 : whole;""",
+    {t} whole = {m}floor{s}(q);
+    return q == 0 ? {m}copysign{s}(({t})0, a / b) : q - whole > ({t})0.5 ? whole + 1 : whole;""",
     "mod": """\
-    {t} rest = __builtin_fmod{s}(a, b);
+    {t} rest = {m}fmod{s}(a, b);
     if (b == 0)
         return rest;
     if (rest == 0)
-        return __builtin_copysign{s}(0, b);
+        return {m}copysign{s}(({t})0, b);
     return (b < 0) != (rest < 0) ? rest + b : rest;""",
 }
 

@@ -9,6 +9,18 @@ from tuner.ir.nodes import Buffer
 
 
 @dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel of a source that is run by launching it."""
+
+    name: str
+    #: names of the buffers that it is called with, in this order
+    arguments: tuple[str, ...]
+    #: blocks, and threads in each of them, along x, y and z
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A self-contained translation unit with one kernel,
     `int NAME(const float *x, …, float *y, void *workspace)`.
@@ -31,6 +43,12 @@ class Source:
     flags: tuple[str, ...]
     #: linker flags after the file name
     libs: tuple[str, ...]
+    #: the language of the text, "c" or "opencl"
+    language: str = "c"
+    #: for all but C: what is launched, in this order, each when the one before has ended
+    kernels: tuple[Kernel, ...] = ()
+    #: likewise: buffers that the caller provides for the kernels to share
+    scratch: tuple[Buffer, ...] = ()
 
     @property
     def sha256(self) -> str:
@@ -39,7 +57,7 @@ class Source:
 
     @property
     def command(self) -> str:
-        """The command that makes a shared object of NAME.c; also in the text's header."""
+        """The command that makes a shared object of NAME.c; also in the text's header. C only."""
         return build_command(self.name, self.flags, self.libs)
 
 

@@ -85,7 +85,8 @@ class _Cutter:
         return (If(cond, body),)
 
     def loop(self, loop: For, ranges: Ranges) -> Body:
-        hard = self.cuts(loop, _guards(loop.body, {}))
+        # A bound loop is a whole grid or block: its parts would be others.
+        hard = set() if loop.kind.is_bound else self.cuts(loop, _guards(loop.body, {}))
         serial = loop.kind is LoopKind.SERIAL
         soft = self.cuts(loop, self.selections(loop.body, {})) if serial else set()
         cuts = _affordable(loop, hard | soft, MAX_SELECTION_STORES if soft else MAX_STORES)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuner.ir.nodes import Program
+from tuner.lower.bind_threads import bind_threads
 from tuner.lower.drop_dead_stores import drop_dead_stores
 from tuner.lower.flatten import flatten
+from tuner.lower.insert_barriers import insert_barriers
 from tuner.lower.partition_tails import partition_tails
 from tuner.lower.place_buffers import place_buffers
+from tuner.lower.private_tiles import private_tiles
 from tuner.lower.privatize import privatize
 from tuner.lower.promote_registers import promote_registers
 from tuner.lower.share_loads import share_loads
@@ -22,6 +25,8 @@ Pass = Callable[[Program, Target], Program]
 
 PASSES: tuple[Pass, ...] = (
     threads,
+    private_tiles,
+    bind_threads,
     place_buffers,
     partition_tails,
     simplify,
@@ -33,6 +38,7 @@ PASSES: tuple[Pass, ...] = (
     promote_registers,
     drop_dead_stores,
     share_loads,
+    insert_barriers,
 )
 
 

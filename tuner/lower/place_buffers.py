@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tuner.ir.nodes import Program, Scope
+from tuner.errors import CodegenError
+from tuner.ir.nodes import Buffer, Program, Scope
 from tuner.ir.visit import same_or_new
 from tuner.target import Target
 
@@ -14,11 +15,14 @@ MAX_STACK_BYTES = 64 << 10
 
 def place_buffers(program: Program, target: Target) -> Program:
     """A LOCAL buffer larger than MAX_STACK_BYTES becomes GLOBAL: no large stack arrays."""
-    del target
-    placed = tuple(
-        replace(b, scope=Scope.GLOBAL)
-        if b.scope is Scope.LOCAL and b.bytes > MAX_STACK_BYTES
-        else b
-        for b in program.locals
-    )
+    if target.has_blocks and (large := [b for b in program.locals if _too_large(b)]):
+        raise CodegenError(
+            f"{large[0].name!r} has {large[0].bytes} bytes, and each thread needs its own: at most "
+            f"{MAX_STACK_BYTES} are allowed, use smaller tiles"
+        )
+    placed = tuple(replace(b, scope=Scope.GLOBAL) if _too_large(b) else b for b in program.locals)
     return replace(program, locals=same_or_new(program.locals, placed))
+
+
+def _too_large(buffer: Buffer) -> bool:
+    return buffer.scope is Scope.LOCAL and buffer.bytes > MAX_STACK_BYTES

@@ -33,12 +33,14 @@ from tuner.target import Target
 
 def privatize(program: Program, target: Target) -> Program:
     """Renames the uses of LOCAL buffers loop by loop, from the outside in."""
-    del target
     local = {b.name for b in program.locals if b.scope is Scope.LOCAL}
     splitter = _Splitter(names_of(program), [b.name for b in program.locals if b.name in local])
     kept = read_before_written(program.body, local, splitter.touched)
     body = splitter.body(program.body, local - kept)
-    workspace = kept | splitter.unsafe(body, set(splitter.copies) - kept)
+    workspace = kept | lasting(body, set(splitter.copies) - kept, splitter.touched)
+    if target.has_blocks:
+        # Each thread has its own, which it keeps from one iteration to the next.
+        workspace = set()
     _check_threads(body, workspace)
     buffers = [b for b in program.locals if b.name not in local]
     for name, source in splitter.copies.items():
@@ -81,19 +83,20 @@ class _Splitter:
             out.append(with_body(stmt, self.body(inner, below)))
         return same_or_new(body, tuple(out))
 
-    def unsafe(self, body: Body, local: Set[str]) -> set[str]:
-        """Those of `local` whose innermost common loop lets a value pass from one iteration to
-        the next."""
-        out: set[str] = set()
-        for name in local:
-            inner, enclosing = body, body
-            while len(users := [s for s in inner if name in self.touched.of(s)]) == 1:
-                if not isinstance(users[0], For):
-                    break
-                inner = enclosing = users[0].body
-            if enclosing is not body and read_before_written(enclosing, {name}, self.touched):
-                out.add(name)
-        return out
+
+def lasting(body: Body, local: Set[str], touched: Touched) -> set[str]:
+    """Those of `local` whose innermost common loop lets a value pass from one iteration to the
+    next."""
+    out: set[str] = set()
+    for name in local:
+        inner, enclosing = body, body
+        while len(users := [s for s in inner if name in touched.of(s)]) == 1:
+            if not isinstance(users[0], For):
+                break
+            inner = enclosing = users[0].body
+        if enclosing is not body and read_before_written(enclosing, {name}, touched):
+            out.add(name)
+    return out
 
 
 def _renamed(body: Body, names: Mapping[str, str]) -> Body:

@@ -1,4 +1,4 @@
-"""Unrolled loops are written out; loops of one iteration disappear.
+"""Unrolled loops are written out; loops of one iteration disappear, unless they are bound.
 
 for r in unrolled(2):                       acc[0] += x[i * 8]
     acc[r] += x[i * 8 + r * 4]       ->     acc[1] += x[i * 8 + 4]
@@ -56,7 +56,7 @@ def _in_body(body: Body, ranges: Ranges, names: Names) -> Body:
 def _in_loop(loop: For, ranges: Ranges, names: Names) -> Body:
     inner = {**ranges, loop.var: loop.extent}
     loop = with_body(loop, _in_body(loop.body, inner, names))
-    if loop.extent > 1 and loop.kind is not LoopKind.UNROLLED:
+    if loop.kind.is_bound or (loop.extent > 1 and loop.kind is not LoopKind.UNROLLED):
         return (loop,)
     if loop.extent * sum(1 for _ in stores(loop.body)) > MAX_STORES:
         return (replace(loop, kind=LoopKind.SERIAL),)
@@ -92,6 +92,7 @@ class _Templates:
             case Store():
                 index, value = self.expr(stmt.indices[0]), self.expr(stmt.value)
                 return lambda v: Store(stmt.buffer, (index(v),), value(v), stmt.reduce)
+        return lambda v: stmt
 
     def expr(self, expr: Expr) -> _At:
         return self.changing(expr) or (lambda v: expr)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges, linear, simplify_cond
 from tuner.ir.bounds import Prover
-from tuner.ir.nodes import Expr, Load, LoopKind, Program, Store, Var
+from tuner.ir.nodes import Expr, For, If, Load, LoopKind, Program, Store, Var
 from tuner.ir.show import show_expr
 from tuner.ir.visit import Body, map_expr, substitute_expr, with_body
 from tuner.schedule.access import Access, accesses, of_buffer
@@ -90,6 +90,7 @@ def _store(body: Body, position: tuple[int, ...]) -> Store:
     stmt = body[position[0]]
     if isinstance(stmt, Store):
         return stmt
+    assert isinstance(stmt, For | If)
     return _store(stmt.body, position[1:])
 
 
@@ -170,7 +171,7 @@ def _replaced(body: Body, position: tuple[int, ...], new: Body) -> Body:
     at, *below = position
     stmt = body[at]
     if below:
-        assert not isinstance(stmt, Store)
+        assert isinstance(stmt, For | If)
         inner = _replaced(stmt.body, tuple(below), new)
         new = (with_body(stmt, inner),) if inner else ()
     return (*body[:at], *new, *body[at + 1 :])
