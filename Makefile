@@ -63,6 +63,6 @@ $(VENV)/installed-run: EXTRAS := server,tuner
 $(VENV)/installed-run: pyproject.toml | $(VENV)/bin/python
 	$(install)
 
-$(VENV)/installed-test: EXTRAS := server,tuner,test
+$(VENV)/installed-test: EXTRAS := server,tuner,opencl,test
 $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
 	$(install)

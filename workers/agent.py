@@ -17,7 +17,7 @@ from pathlib import Path
 from tuner.codegen.kernel import GENERATOR
 from tuner.errors import TargetError
 from tuner.record import Measurement, Outcome, Purpose
-from tuner.target import target
+from tuner.target import Target, target
 from workers.build import Built
 from workers.builder import Refused
 from workers.check import CheckSet
@@ -90,6 +90,7 @@ class Agent:
     ) -> None:
         self.drain = threading.Event()
         self._client, self._compiler, self._options = client, compiler, options
+        self._targets = machine.targets
         #: cores that timing leaves alone
         self.free = other_cpus()
         lock = HostLock(options.cache)
@@ -177,8 +178,8 @@ class Agent:
         with self._undisturbed(work, pipeline, stop):
             if grant.peaks_wanted:
                 peaks = measure_peaks(
-                    target(grant.target), checks.io_bytes, self._compiler, self._options.cache,
-                    self._bench, stop,
+                    self._peaks_target(grant), checks.io_bytes, self._compiler,
+                    self._options.cache, self._bench, stop,
                 )  # fmt: skip
                 reporter.peaks(work.lease, peaks)
             if grant.purpose is Purpose.PLAYOFF:
@@ -211,6 +212,13 @@ class Agent:
                 else:
                     measurement = measure(one, checks, grant.timing, self._bench, stop)
                 reporter.measured(work.lease, item.candidate, measurement)
+
+    def _peaks_target(self, grant: Grant) -> Target:
+        """PoCL computes with what the core has: as much as this machine's first CPU target."""
+        asked = target(grant.target)
+        if asked.kind != "opencl":
+            return asked
+        return next((t for t in map(target, self._targets) if t.kind == "cpu"), asked)
 
     def _play_off(self, work: _Work, checks: CheckSet, reporter: Reporter) -> None:
         grant, stop = work.lease.grant, self._stop_for(work.lease)

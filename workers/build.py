@@ -40,6 +40,8 @@ class Built:
     error: str
     #: this candidate's share of the compiler's time, seconds
     build_s: float
+    #: the source's language, which decides about the runner
+    language: str = "c"
 
 
 def build(sources: Sequence[Source], compiler: Compiler, folder: Path) -> list[Built]:

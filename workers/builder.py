@@ -29,6 +29,7 @@ from tuner.frontends.text import parse
 from tuner.ir.nodes import Program
 from tuner.schedule.steps import schedule_from_json
 from tuner.target import Target, target
+from workers import build_opencl
 from workers.build import Built, build
 from workers.check import prepare
 from workers.toolchain import Compiler, find_compiler, runner
@@ -64,9 +65,15 @@ class Maker:
             return {"checks": asdict(prepare(program, wide, built, self.runner, folder))}
         made = [_generated(program, steps, target(request["target"])) for steps in request["items"]]
         sources = [one for one in made if isinstance(one, Source)]
-        built_ones = iter(build(sources, self.compiler, folder))
+        built_ones = iter(self._built(sources, folder))
         answers = [one if isinstance(one, Refused) else next(built_ones) for one in made]
         return {"items": [asdict(one) for one in answers]}
+
+    def _built(self, sources: Sequence[Source], folder: Path) -> list[Built]:
+        """Of one target, so in one language."""
+        if any(source.language == "opencl" for source in sources):
+            return build_opencl.build(sources, folder)
+        return build(sources, self.compiler, folder)
 
 
 def item_from_json(data: dict[str, Any]) -> Built | Refused:

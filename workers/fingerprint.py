@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tuner.target import TARGETS, Target, with_threads
+from workers import build_opencl
 from workers.toolchain import Compiler
 
 #: /proc/cpuinfo's words for what a code generator can use; kernel mitigations and the like vary
@@ -47,18 +48,20 @@ def look(compiler: Compiler, root: Path = Path("/")) -> Machine:
     text = json.dumps(hardware, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     facts = {
-        **hardware, "compiler": compiler.version, "kernel": platform.release(),
+        **hardware, "opencl": build_opencl.found(),
+        "compiler": compiler.version, "kernel": platform.release(),
         "governor": _read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip(),
     }  # fmt: skip
-    alone = [t for t in TARGETS.values() if has(t, features)]
+    opencl = bool(facts["opencl"])
+    alone = [t for t in TARGETS.values() if has(t, features, opencl)]
     threads = min(_cores(root), len(os.sched_getaffinity(0)))
-    together = [with_threads(t, threads) for t in alone if threads > 1]
+    together = [with_threads(t, threads) for t in alone if threads > 1 and not t.has_blocks]
     return Machine(f"f1:{digest[:32]}", facts, tuple(t.name for t in (*alone, *together)))
 
 
-def has(target: Target, features: set[str]) -> bool:
-    """Can a CPU with these features run code for `target`?"""
-    return target.kind == "cpu" and set(target.isa) <= features
+def has(target: Target, features: set[str], opencl: bool) -> bool:
+    """Can a machine whose CPU has these features, with or without PoCL, run code for `target`?"""
+    return set(target.isa) <= features and (opencl or target.kind != "opencl")
 
 
 def measuring_cpu() -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tuner.record import Measurement, Outcome, Timing
+from workers import build_opencl
 from workers.build import Built
 from workers.check import CheckSet
 from workers.errors import Stopped, WorkerError
@@ -70,7 +71,8 @@ def measure(
 
 
 def arguments(built: Built, checks: CheckSet, timing: Timing, bench: Bench, mode: str) -> list[str]:
-    """The runner's command line."""
+    """The command line of the runner for the candidate's language."""
+    program = build_opencl.RUNNER if built.language == "opencl" else (str(bench.runner),)
     named = {
         "spec": checks.spec, "library": built.library, "kernel": built.name,
         "workspace": built.workspace_bytes, "parent": os.getpid(),
@@ -80,7 +82,7 @@ def arguments(built: Built, checks: CheckSet, timing: Timing, bench: Bench, mode
         "min_total_s": timing.min_total_s, "min_sample_s": timing.min_sample_s,
         "slow_factor": timing.slow_factor, "incumbent_s": timing.incumbent_s or 0,
     }  # fmt: skip
-    return [str(bench.runner), *(f"{key}={value}" for key, value in named.items())]
+    return [*program, *(f"{key}={value}" for key, value in named.items())]
 
 
 def cpu_list(bench: Bench, threads: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tuner.target import TARGETS
-from workers import peaks
+from workers import build_opencl, peaks
 from workers.fingerprint import look, measuring_cpu, other_cpus
 from workers.measure import Bench
 from workers.peaks import measure_peaks
@@ -48,6 +48,12 @@ def machine(root: Path, flags: str = "avx2 fma", mhz: str = "2000.1", identity: 
     return root
 
 
+@pytest.fixture(autouse=True)
+def without_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machines here are described by files; whether PoCL is installed is not."""
+    monkeypatch.setattr(build_opencl, "found", dict)
+
+
 def test_facts_are_found_by_looking(tmp_path: Path) -> None:
     seen = look(GCC, machine(tmp_path / "m"))
     assert seen.facts["cpus"] == 2
@@ -72,6 +78,19 @@ def test_the_fingerprint_is_stable_and_of_one_machine(tmp_path: Path) -> None:
     assert look(Compiler("cc", "clang 19"), machine(tmp_path / "m")).fingerprint == first
     assert look(GCC, machine(tmp_path / "m", "avx2 fma avx512f")).fingerprint != first
     assert look(GCC, machine(tmp_path / "m", identity="b")).fingerprint != first
+
+
+def test_opencl_comes_behind_the_cpus_own_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = machine(tmp_path / "m")
+    monkeypatch.setattr(build_opencl, "found", lambda: {"version": "OpenCL 3.0 PoCL 3.1"})
+    seen = look(GCC, root)
+    assert seen.targets[-1] == "opencl-pocl"
+    assert seen.facts["opencl"] == {"version": "OpenCL 3.0 PoCL 3.1"}
+    monkeypatch.setattr(build_opencl, "found", dict)
+    assert look(GCC, root).targets == seen.targets[:-1]
+    assert look(GCC, root).fingerprint == seen.fingerprint
 
 
 def test_this_machine_has_a_target() -> None:
