@@ -13,7 +13,8 @@ from tilewright.demo import free_port
 from tilewright.supervisor import tilewright
 
 
-def _run(service: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_command(service: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line beside a service."""
     environment = {**os.environ, "TILEWRIGHT_DATA": str(service.data)}
     return subprocess.run(
         tilewright(*arguments), env=environment, capture_output=True, text=True, check=False
@@ -22,18 +23,18 @@ def _run(service: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_tune_finds_a_schedule_that_can_be_read(service: Running, tmp_path: Path) -> None:
     what = ("--op", "matmul", "--sizes", "m=32,n=48,k=16")
-    tuned = _run(service, "tune", *what, "--trials", "8", "--seconds", "100", "--json")
+    tuned = run_command(service, "tune", *what, "--trials", "8", "--seconds", "100", "--json")
     assert tuned.returncode == 0, tuned.stderr
     job = json.loads(tuned.stdout)
     assert job["state"] == "done"
     assert job["trials"]["done"] <= 8
-    best = json.loads(_run(service, "best", *what, "--json").stdout)
+    best = json.loads(run_command(service, "best", *what, "--json").stdout)
     assert best == [job["workloads"][0]["best"]]
-    shown = _run(service, "show", best[0]["id"]).stdout
+    shown = run_command(service, "show", best[0]["id"]).stdout
     assert "# as written" in shown
     assert shown.count("def ") == len(best[0]["steps"]["steps"]) + 1
-    assert "int tw_" in _run(service, "source", best[0]["id"]).stdout
-    records = json.loads(_run(service, "records", "--job", job["id"], "--json").stdout)
+    assert "int tw_" in run_command(service, "source", best[0]["id"]).stdout
+    records = json.loads(run_command(service, "records", "--job", job["id"], "--json").stdout)
     assert {record["measurement"]["outcome"] for record in records} == {"ok"}
 
 
@@ -43,7 +44,7 @@ def test_a_refused_program_is_one_line_with_its_place(service: Running, tmp_path
         "from tilewright import f32\n\n"
         "def f(x: f32[4], y: f32[4]):\n    for i in range(4):\n        y[i] = x[i + 1]\n"
     )
-    refused = _run(service, "tune", "--program", str(path))
+    refused = run_command(service, "tune", "--program", str(path))
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert refused.stderr.startswith("tilewright: line 5, column ")
@@ -77,10 +78,10 @@ def test_up_killed_by_9_leaves_nothing_running(tmp_path: Path) -> None:
 
 def test_a_second_up_says_who_is_there(service: Running) -> None:
     port = service.client.url.rpartition(":")[2]
-    taken = _run(service, "up", "--port", port, "--data", str(service.data))
+    taken = run_command(service, "up", "--port", port, "--data", str(service.data))
     assert taken.returncode == 1
     assert taken.stderr.startswith(f"tilewright: cannot listen on 127.0.0.1:{port}: ")
-    held = _run(service, "up", "--port", str(free_port()), "--data", str(service.data))
+    held = run_command(service, "up", "--port", str(free_port()), "--data", str(service.data))
     assert held.returncode == 1
     assert "another server (process" in held.stderr
 

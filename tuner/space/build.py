@@ -10,7 +10,14 @@ from tuner.errors import EmptySpaceError, ScheduleError
 from tuner.ir.nodes import Program
 from tuner.schedule.apply import apply
 from tuner.space.knobs import columns
-from tuner.space.rules import accumulation, contraction, rowwise, transposed
+from tuner.space.rules import (
+    accumulation,
+    contraction,
+    gpu_contraction,
+    gpu_independent,
+    rowwise,
+    transposed,
+)
 from tuner.space.space import Part, Sketch, Space
 from tuner.target import Target
 
@@ -22,6 +29,8 @@ Rule = Callable[[Program, int, Target], list[Offer]]
 RULES: tuple[Rule, ...] = (
     contraction.parts, accumulation.parts, transposed.parts, rowwise.parts,
 )  # fmt: skip
+#: Likewise for targets with blocks.
+BLOCK_RULES: tuple[Rule, ...] = (gpu_contraction.parts, gpu_independent.parts)
 #: Most combinations of offers: of a nest with many, the last are dropped first.
 MAX_SKETCHES = 64
 
@@ -41,7 +50,7 @@ def space_of(program: Program, target: Target) -> Space:
 
 
 def _offers(program: Program, nest: int, target: Target) -> list[Offer]:
-    for rule in RULES:
+    for rule in BLOCK_RULES if target.has_blocks else RULES:
         found = [offer for offer in rule(program, nest, target) if _legal(program, offer[0])]
         if found:
             return found
