@@ -9,7 +9,7 @@ from tuner.ir.nodes import For, If, LoopKind, Program
 from tuner.ir.visit import Body, loops
 from tuner.schedule.access import accesses_of
 from tuner.schedule.legality import check_lanes
-from tuner.schedule.nest import find_serial, put
+from tuner.schedule.nest import Place, find, find_serial, put
 from tuner.schedule.steps import Unroll, Vectorize
 
 #: Most copies of one statement that unrolled loops around each other may write out.
@@ -63,10 +63,23 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     horizontal reduction).
     """
     place = find_serial(program, step.loop)
+    _check_lanes(place)
+    return put(program, place, (replace(place.loop, kind=LoopKind.VECTORIZED),))
+
+
+def check_vector_loops(program: Program) -> None:
+    """Raises ScheduleError unless every vectorized loop of `program` is one that `vectorize` would
+    have made."""
+    for loop in loops(program.body):
+        if loop.kind is LoopKind.VECTORIZED:
+            _check_lanes(find(program, loop.var))
+
+
+def _check_lanes(place: Place) -> None:
     inner = [loop.var for loop in loops(place.loop.body)]
     if inner:
         raise ScheduleError(
-            f"only an innermost loop can be vectorized; {step.loop!r} contains {', '.join(inner)}"
+            f"only an innermost loop can be vectorized; {place.loop.var!r} contains "
+            f"{', '.join(inner)}"
         )
     check_lanes(place.loop, accesses_of(place.loop), place.ranges(), place.guards())
-    return put(program, place, (replace(place.loop, kind=LoopKind.VECTORIZED),))
