@@ -203,8 +203,8 @@ TEXTS = [
         f"def f(x: f32[4], y: f32[4]):\n{BODY}    i = buffer(f32[4])\n", SyntaxRefused, 4, "'i'",
     ),
     (
-        f"def f(x: f32[4], y: f32[4]):\n    t = buffer(f32[4], 'shared')\n{BODY}",
-        SyntaxRefused, 2, 'scope is "local" or "global"',
+        f"def f(x: f32[4], y: f32[4]):\n    t = buffer(f32[4], 'texture')\n{BODY}",
+        SyntaxRefused, 2, 'scope is "local", "shared" or "global"',
     ),
     (
         f"def f(x: f32[4], y: f32[4]):\n    t = buffer(const[f32[4]])\n{BODY}",
