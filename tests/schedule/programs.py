@@ -5,6 +5,21 @@ from __future__ import annotations
 from tuner.frontends.text import parse
 from tuner.ir.nodes import Program
 
+#: A product, a bias and a relu, a nest each.
+LAYERS = """
+def f(x: f32[5, 3], w: f32[3, 7], b: f32[7], y: f32[5, 7]):
+    h = buffer(f32[5, 7])
+    g = buffer(f32[5, 7])
+    for i, j in grid(5, 7):
+        h[i, j] = 0.0
+        for k in range(3):
+            h[i, j] += x[i, k] * w[k, j]
+    for p, q in grid(5, 7):
+        g[p, q] = h[p, q] + b[q]
+    for r, s in grid(5, 7):
+        y[r, s] = max(g[r, s], 0.0)
+"""
+
 
 def matmul(m: int, n: int, k: int) -> Program:
     """c[i, j] = sum over k of a[i, k] * b[k, j]."""

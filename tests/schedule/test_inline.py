@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.schedule.equivalence import assert_same
+from tests.schedule.programs import LAYERS
 from tuner.errors import ScheduleError
 from tuner.frontends.text import parse
 from tuner.ir.show import show_body
@@ -51,21 +52,6 @@ def test_whatever_was_done_to_the_producer(before):
 def test_guards_of_a_split_consumer_stay():
     steps = (Split("s", 4, "s0", "s1"), Split("i", 2, "i0", "i1"), Vectorize("s1"), Inline("h"))
     assert "if s0 * 4 + s1 < 7:" in show_body(assert_same(parse(TRANSPOSED), steps).body)
-
-
-LAYERS = """
-def f(x: f32[5, 3], w: f32[3, 7], b: f32[7], y: f32[5, 7]):
-    h = buffer(f32[5, 7])
-    g = buffer(f32[5, 7])
-    for i, j in grid(5, 7):
-        h[i, j] = 0.0
-        for k in range(3):
-            h[i, j] += x[i, k] * w[k, j]
-    for p, q in grid(5, 7):
-        g[p, q] = h[p, q] + b[q]
-    for r, s in grid(5, 7):
-        y[r, s] = max(g[r, s], 0.0)
-"""
 
 
 def test_bias_and_relu_as_the_epilogue_of_a_product():

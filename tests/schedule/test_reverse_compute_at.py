@@ -3,7 +3,7 @@
 import pytest
 
 from tests.schedule.equivalence import assert_same
-from tests.schedule.programs import dense_relu
+from tests.schedule.programs import LAYERS, dense_relu
 from tuner.errors import ScheduleError
 from tuner.frontends.text import parse
 from tuner.ir.nodes import Scope
@@ -49,21 +49,6 @@ def test_tile_and_epilogue():
         "                if i0 * 4 + r < 7:\n"
         "                    y[i0 * 4 + r, j0 * 3 + s] = max(h[r, s] + b[j0 * 3 + s], 0.0)"
     )
-
-
-LAYERS = """
-def f(x: f32[5, 3], w: f32[3, 7], b: f32[7], y: f32[5, 7]):
-    h = buffer(f32[5, 7])
-    g = buffer(f32[5, 7])
-    for i, j in grid(5, 7):
-        h[i, j] = 0.0
-        for k in range(3):
-            h[i, j] += x[i, k] * w[k, j]
-    for p, q in grid(5, 7):
-        g[p, q] = h[p, q] + b[q]
-    for r, s in grid(5, 7):
-        y[r, s] = max(g[r, s], 0.0)
-"""
 
 
 def test_two_stages_one_after_the_other_or_inlined_first():
