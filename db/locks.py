@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import IO
@@ -21,21 +22,26 @@ class Role(StrEnum):
     TUNER = "tuner"
 
 
+#: Seconds for which a lock may be another's before it counts as held: a health check takes and
+#: frees it at once, and a process that was just killed may take a moment to end.
+PATIENCE_S = 2.0
+#: Seconds between two tries.
+POLL_S = 0.02
+
+
 class RoleLock:
-    """Holds `PATH.ROLE.lock` until `release`. Raises Conflict if another process holds it."""
+    """Holds `PATH.ROLE.lock` until `release`. Raises Conflict if another process keeps it."""
 
     def __init__(self, database: Path, role: Role) -> None:
         path = database.with_name(f"{database.name}.{role}.lock")
         self._file: IO[str] = path.open("a+", encoding="ascii")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(self._file):
             holder = _holder(self._file)
             self._file.close()
             raise Conflict(
                 f"{database}: another {role} (process {holder}) has this database open; "
                 "SQLite allows one of each, so stop it first"
-            ) from None
+            )
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n")
         self._file.flush()
@@ -43,6 +49,19 @@ class RoleLock:
     def release(self) -> None:
         # The file stays: were it removed, two processes could each lock a file of this name.
         self._file.close()
+
+
+def _locked(file: IO[str]) -> bool:
+    """Lock a file exclusively; False where another process keeps it for PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(POLL_S)
 
 
 def _holder(file: IO[str]) -> str:

@@ -1,6 +1,7 @@
 """The commands of docker-compose.yml, run by hand on the loopback."""
 
 import contextlib
+import functools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ def _here(part: str, folder: Path, port: int) -> str:
     return part
 
 
-def _healthy(role: str, folder: Path, port: int) -> bool:
+def _healthy(role: str, process: subprocess.Popen[bytes], folder: Path, port: int) -> bool:
+    log = folder / f"{role}.log"
+    assert process.poll() is None, f"{role} has ended: {log.read_text()[-4000:]}"
     kind, *command = COMPOSE["services"][role]["healthcheck"]["test"]
     command = [_here(part, folder, port) for part in command]
     if kind == "CMD-SHELL":
@@ -53,7 +56,8 @@ def test_the_composed_roles_tune_together(tmp_path: Path) -> None:
                 subprocess.Popen(tilewright(*command), stdout=log, stderr=log)
             )
             stack.callback(process.terminate)
-            until(lambda role=role: _healthy(role, tmp_path, port), f"{role} is healthy")
+            healthy = functools.partial(_healthy, role, process, tmp_path, port)
+            until(healthy, f"{role} is healthy")
         token = (tmp_path / "data" / "admin.token").read_text().strip()
         client = stack.enter_context(HttpClient(Connection(f"http://127.0.0.1:{port}", token)))
         body = {
