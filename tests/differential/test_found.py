@@ -1,9 +1,13 @@
 """What the fuzzing found, shrunk: scheduled programs whose C once was wrong or did not build."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.codegen.native import inputs_for, run, targets_here
+from tests.differential.pairs import Pair, differing
+from tests.differential.sanitized import run_sanitized
 from tuner.frontends.text import parse
 from tuner.ir.interp import run as interpret
 
@@ -60,7 +64,40 @@ def program(x: i64[9, 9], y: i64[9, 9]):
         for n in range(2):
             y[0, n] += h[0, 0] * 2
 """,
+    # set_scope after prefetch: the array was declared inside the loop, below its prefetch
+    "a prefetch of what became local": """
+def program(x: f32[3, 7], y: f32[3]):
+    s = buffer(f32[3], "local")
+    for i in range(3, notes=('prefetch s 8',)):
+        s[i] = 0.0
+        for t in range(7):
+            s[i] += x[i, t]
+        y[i] = s[i]
+""",
 }
+
+
+#: what the sanitizers found: undefined in C, whatever a compiler made of it
+UNDEFINED = {
+    # u[3 - i] was addressed as (&u[-i])[3]
+    "a pointer before an array": """
+def program(x: f32[9], y: f32[9]):
+    u = buffer(f32[9], "local")
+    for n in range(9):
+        u[n] = x[n]
+    for i in range(4):
+        u[3 - i] = x[i] + u[3 - i]
+    for j in range(9):
+        y[j] = u[8 - j]
+""",
+}
+
+
+@pytest.mark.parametrize("text", UNDEFINED.values(), ids=UNDEFINED)
+def test_stays_defined(text: str, tmp_path: Path) -> None:
+    program = parse(text)
+    pair = Pair(0, program, (), program, inputs_for(program))
+    assert not differing(pair, run_sanitized(pair, targets_here()[0], tmp_path))
 
 
 @pytest.mark.parametrize("target", targets_here(), ids=lambda t: t.name)

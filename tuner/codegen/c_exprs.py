@@ -69,8 +69,8 @@ class ExprPrinter:
     names: Mapping[str, str]
     #: buffers that the kernel does not write
     readonly: frozenset[str]
-    #: pointers into buffers, by what moves in the subscripts that they serve
-    pointers: dict[Place, str] = field(default_factory=dict)
+    #: pointers into buffers and their offsets, by what moves in the subscripts that they serve
+    pointers: dict[Place, tuple[str, int]] = field(default_factory=dict)
     _equal: dict[Expr, int] = field(default_factory=dict)
     #: by identity; the expression is kept so that its identity is not given to another
     _numbers: dict[int, tuple[Expr, int]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class ExprPrinter:
             return self.names[buffer]
         moving, offset = split_offset(index)
         if moving and (pointer := self.pointers.get((buffer, self.number(moving)))):
-            return f"{pointer}[{offset}]"
+            return f"{pointer[0]}[{offset - pointer[1]}]"
         return f"{self.names[buffer]}[{self.text(index)}]"
 
     def vector_at(self, buffer: str, index: Ramp) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Set
 
 from tuner.codegen.c_exprs import PRIMARY, ExprPrinter, Place, split_offset
 from tuner.codegen.emitter import Emitter
 from tuner.dtypes import INDEX, DType
 from tuner.errors import CodegenError
-from tuner.ir.affine import linear
+from tuner.ir.affine import Linear, bounds, linear
 from tuner.ir.nodes import (
     Barrier,
     Broadcast,
@@ -22,12 +21,14 @@ from tuner.ir.nodes import (
     If,
     LoopKind,
     Ramp,
+    Scope,
+    Select,
     Stmt,
     Store,
     Var,
 )
 from tuner.ir.notes import as_prefetch
-from tuner.ir.visit import Body, loops, stmt_exprs, substitute_expr, variables, walk
+from tuner.ir.visit import Body, loops, stmt_exprs, substitute_expr, variables, walk, walk_exprs
 from tuner.lower.dataflow import Touched, loads_below
 from tuner.lower.exprs import Loads, index_only, lane, lanes
 from tuner.lower.names import Names
@@ -79,34 +80,46 @@ class BodyPrinter:
             return False
         return buffer.name not in self.lasting or stmt.kind.is_bound
 
-    def _pointers(self, body: Body) -> dict[Place, str]:
+    def _pointers(self, body: Body) -> dict[Place, tuple[str, int]]:
         """Declares a pointer for each place that the stores of `body` come back to: what moves is
         added once, and the accesses differ by constants."""
-        counts: Counter[Place] = Counter()
+        #: for each place, the constants of its accesses, and the value that makes each
+        found: dict[Place, list[tuple[int, Expr | None]]] = {}
         moved: dict[int, Expr] = {}
         for stmt in body:
             if isinstance(stmt, Store):
-                accesses = [(x.buffer, x.indices[0]) for x in reversed(self.loads.of(stmt.value))]
-                for buffer, index in [*accesses, (stmt.buffer, stmt.indices[0])]:
-                    moving, _ = split_offset(index.base if isinstance(index, Ramp) else index)
+                loaded = reversed(self.loads.of(stmt.value))
+                accesses = [(x.buffer, x.indices[0], stmt.value) for x in loaded]
+                for buffer, index, value in [*accesses, (stmt.buffer, stmt.indices[0], None)]:
+                    moving, offset = split_offset(index.base if isinstance(index, Ramp) else index)
                     if moving:
                         number = self.exprs.number(moving)
                         moved[number] = moving
-                        counts[buffer, number] += 1
-        out: dict[Place, str] = {}
-        for (buffer, number), count in counts.items():
+                        found.setdefault((buffer, number), []).append((offset, value))
+        out: dict[Place, tuple[str, int]] = {}
+        for (buffer, number), uses in found.items():
             known = (buffer, number) in self.exprs.pointers
-            if count < 2 or known or not index_only(moved[number]):
+            if len(uses) < 2 or known or not index_only(moved[number]):
                 continue
-            out[buffer, number] = self._pointer(buffer, moved[number])
+            base = self._base(buffer, moved[number], uses)
+            if base is not None:
+                out[buffer, number] = self._pointer(buffer, moved[number], base), base
         return out
 
-    def _pointer(self, buffer: str, moving: Expr) -> str:
+    def _base(self, buffer: str, moving: Expr, uses: list[tuple[int, Expr | None]]) -> int | None:
+        """A constant that keeps `moving` in the buffer: C has no pointers to anywhere else."""
+        low, high = bounds(moving, self.exprs.ranges)
+        if low >= 0 and high <= self.exprs.buffers[buffer].size:
+            return 0
+        return next((offset for offset, value in uses if value is None or _all_made(value)), None)
+
+    def _pointer(self, buffer: str, moving: Expr, base: int) -> str:
         const = self.exprs.dialect.spaces[self.exprs.buffers[buffer].scope]
         const += "const " if buffer in self.exprs.readonly else ""
         kind = self.exprs.dialect.type(self.exprs.buffers[buffer].dtype)
         name = self.names.fresh(f"{self.exprs.names[buffer]}_at")
-        place = f"&{self.exprs.names[buffer]}[{self.exprs.text(moving)}]"
+        index = linear(moving).plus(Linear({}, base)).expr()
+        place = f"&{self.exprs.names[buffer]}[{self.exprs.text(index)}]"
         self.out.line(f"{const}{kind} *{name} = {place};")
         return name
 
@@ -181,11 +194,14 @@ class BodyPrinter:
         return body
 
     def _prefetches(self, loop: For) -> None:
-        """One prefetch for each place of a buffer that the loop's notes name and that moves with
-        the loop; loops inside stand at their first iteration."""
+        """One prefetch for each place of a buffer in memory that the loop's notes name and that
+        moves with the loop; loops inside stand at their first iteration."""
         start: dict[str, Expr] = {inner.var: Const(0) for inner in loops(loop.body)}
         lines: dict[str, None] = {}
+        memory = {b.name for b in self.exprs.buffers.values() if b.scope is not Scope.LOCAL}
         for buffer, ahead in filter(None, map(as_prefetch, loop.notes)):
+            if buffer not in memory:
+                continue
             later = Call("add", (Var(loop.var), Const(ahead)), INDEX)
             for load in loads_below(loop.body, self.loads):
                 index = load.indices[0]
@@ -245,6 +261,11 @@ class BodyPrinter:
             for i in range(index.lanes):
                 place = self.exprs.element(stmt.buffer, lane(index, i))
                 self._line(stmt.reduce, dtype, 1, place, f"{LANES}[{i}]")
+
+
+def _all_made(value: Expr) -> bool:
+    """Whether each access in `value` is made whenever that is computed."""
+    return not any(isinstance(e, Select) for e in walk_exprs(value))
 
 
 def _uses(body: Body, var: str) -> bool:
