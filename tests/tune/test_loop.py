@@ -13,9 +13,10 @@ from tuner.features.table import FEATURE_VERSION
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
 from tuner.record import Purpose
-from tuner.tune import loop
+from tuner.tune import learner
 from tuner.tune.job import State
-from tuner.tune.loop import IN_FLIGHT, ROUND, tune
+from tuner.tune.loop import IN_FLIGHT, tune
+from tuner.tune.scheduler import ROUND
 
 
 class Listening:
@@ -185,9 +186,9 @@ def test_other_workloads_teach_the_first_round(monkeypatch):
     bench = FakeBench([MATMUL])
     run(bench, MATMUL, trials=3 * ROUND)
     taught = []
-    fit = loop.fit
+    fit = learner.fit
     monkeypatch.setattr(
-        loop, "fit", lambda examples, seed: taught.append(examples) or fit(examples, seed)
+        learner, "fit", lambda examples, seed: taught.append(examples) or fit(examples, seed)
     )
     later = FakeBench([SOFTMAX], log=bench.log, job="later")
     tune(replace(job(SOFTMAX, trials=12), id="later"), later.log, later, Silence(), later.clock)
