@@ -127,6 +127,17 @@ def test_the_analysis_is_bounded(monkeypatch):
         apply(parse(text), (Reorder(("j", "i")),))
 
 
+def test_at_every_limit_there_is_an_answer_or_none(monkeypatch):
+    program = parse(_nest("i, j in grid(8, 9)", "y[i + 1, j] = y[i, j + 1] + 1.0"))
+    said = set()
+    for limit in range(1, 6000, 7):
+        monkeypatch.setattr(dependence, "MAX_OPERATIONS", limit)
+        with pytest.raises(ScheduleError) as refused:
+            apply(program, (Reorder(("j", "i")),))
+        said.add("found no answer within" in str(refused.value))
+    assert said == {True, False}
+
+
 @pytest.fixture
 def questions(monkeypatch):
     """How often isl is asked, as the length of a list."""

@@ -108,6 +108,8 @@ def _smallest(texts: Iterable[str], size: int) -> tuple[int, ...] | None:
             pairs = islpy.Set.read_from_str(context, text)
             if not pairs.is_empty():
                 point = pairs.lexmin().sample_point()
+                # Printing a number counts as well, and fails without an islpy.Error.
+                context.reset_operations()
                 kind = islpy.dim_type.set
                 return tuple(point.get_coordinate_val(kind, n).to_python() for n in range(size))
     except islpy.Error as error:
