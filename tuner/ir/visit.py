@@ -136,10 +136,12 @@ def walk_exprs(expr: Expr) -> Iterator[Expr]:
 
 def walk(body: Body) -> Iterator[Stmt]:
     """Every statement below `body` in program order, parents first."""
-    for stmt in body:
+    left = list(reversed(body))
+    while left:
+        stmt = left.pop()
         yield stmt
-        if isinstance(stmt, For | If):
-            yield from walk(stmt.body)
+        if isinstance(stmt, (For, If)):
+            left.extend(reversed(stmt.body))
 
 
 def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:

@@ -21,17 +21,18 @@ from tuner.ir.nodes import Buffer, Const, Expr, For, Load, Program, Scope, Stmt,
 from tuner.ir.visit import loops, map_body_exprs, map_expr, rewrite_body, substitute_expr, variables
 from tuner.lower.launch import has_threads
 from tuner.schedule.access import Access, accesses_of, of_buffer, simplified
-from tuner.schedule.bind import check_bound_loops
+from tuner.schedule.loop_kinds import check_loops
 from tuner.target import Target
 
 
 def private_tiles(program: Program, target: Target) -> Program:
     """Cuts each local buffer that several loops over threads use. One that several kernels use
     goes to the workspace, where each finds what another has left. Raises CodegenError where a
-    thread would need what another has, ScheduleError where iterations are not independent."""
+    thread would need what another has, ScheduleError where a loop cannot be executed as its kind
+    says."""
     if not target.has_blocks:
         return program
-    check_bound_loops(program)
+    check_loops(program)
     for buffer in program.locals:
         if buffer.scope not in (Scope.LOCAL, Scope.SHARED):
             continue

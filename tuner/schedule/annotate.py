@@ -9,7 +9,7 @@ from tuner.ir.nodes import For, If, LoopKind, Program
 from tuner.ir.visit import Body, loops
 from tuner.schedule.access import accesses_of
 from tuner.schedule.legality import check_lanes
-from tuner.schedule.nest import Place, find, find_serial, put
+from tuner.schedule.nest import Place, find_serial, put
 from tuner.schedule.steps import Unroll, Vectorize
 
 #: Most copies of one statement that unrolled loops around each other may write out.
@@ -26,6 +26,14 @@ def unroll(program: Program, step: Unroll) -> Program:
     4096 copies of it (lanes of vectorized loops not counted).
     """
     place = find_serial(program, step.loop)
+    check_unrolled(program, place)
+    return put(program, place, (replace(place.loop, kind=LoopKind.UNROLLED),))
+
+
+def check_unrolled(program: Program, place: Place) -> None:
+    """Raises ScheduleError where the unrolled loop of `place`, with those around and inside it,
+    writes out too much."""
+    del program
     around = 1
     for stmt in place.around:
         if isinstance(stmt, For) and stmt.kind == LoopKind.UNROLLED:
@@ -33,10 +41,9 @@ def unroll(program: Program, step: Unroll) -> Program:
     copies = around * place.loop.extent * _copies(place.loop.body)
     if copies > MAX_COPIES:
         raise ScheduleError(
-            f"unrolling {step.loop!r} would write out {copies} copies of a statement; at most "
+            f"unrolling {place.loop.var!r} would write out {copies} copies of a statement; at most "
             f"{MAX_COPIES} are allowed: split the loop and unroll the inner part"
         )
-    return put(program, place, (replace(place.loop, kind=LoopKind.UNROLLED),))
 
 
 def _copies(body: Body) -> int:
@@ -63,19 +70,13 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     horizontal reduction).
     """
     place = find_serial(program, step.loop)
-    _check_lanes(place)
+    check_vectorized(program, place)
     return put(program, place, (replace(place.loop, kind=LoopKind.VECTORIZED),))
 
 
-def check_vector_loops(program: Program) -> None:
-    """Raises ScheduleError unless every vectorized loop of `program` is one that `vectorize` would
-    have made."""
-    for loop in loops(program.body):
-        if loop.kind is LoopKind.VECTORIZED:
-            _check_lanes(find(program, loop.var))
-
-
-def _check_lanes(place: Place) -> None:
+def check_vectorized(program: Program, place: Place) -> None:
+    """Raises ScheduleError unless the iterations of the loop of `place` may be lanes."""
+    del program
     inner = [loop.var for loop in loops(place.loop.body)]
     if inner:
         raise ScheduleError(

@@ -9,11 +9,12 @@ from tuner.errors import ScheduleError
 from tuner.ir.nodes import Program
 from tuner.ir.show import show_body
 from tuner.schedule.annotate import unroll, vectorize
-from tuner.schedule.bind import bind, check_bound_loops
+from tuner.schedule.bind import bind
 from tuner.schedule.cache import cache_write
 from tuner.schedule.cache_read import cache_read
 from tuner.schedule.compute_at import compute_at
 from tuner.schedule.inline import inline
+from tuner.schedule.loop_kinds import LoopChecks
 from tuner.schedule.loop_steps import (
     AddUnitLoop,
     Annotate,
@@ -36,7 +37,7 @@ from tuner.schedule.memory_steps import (
 from tuner.schedule.notes import annotate, prefetch
 from tuner.schedule.pack import pack
 from tuner.schedule.pad import pad
-from tuner.schedule.parallel import check_parallel_loops, parallel
+from tuner.schedule.parallel import parallel
 from tuner.schedule.reduction import decompose_reduction, rfactor
 from tuner.schedule.reverse_compute_at import reverse_compute_at
 from tuner.schedule.reverse_inline import reverse_inline
@@ -99,11 +100,11 @@ def trace(program: Program, schedule: Schedule) -> list[Program]:
 
 
 def _programs(program: Program, schedule: Schedule) -> Iterator[Program]:
+    checks = LoopChecks()
     for position, step in enumerate(schedule):
         try:
             program = REWRITES[type(step)](program, step)
-            check_parallel_loops(program)
-            check_bound_loops(program)
+            checks.check(program)
         except ScheduleError as error:
             loops = show_body(program.body)
             raise ScheduleError(error.message, step_text(step), loops, position) from error

@@ -31,39 +31,40 @@ def bind(program: Program, step: Bind) -> Program:
     """
     if step.axis not in AXES:
         raise ScheduleError(f"no axis is called {step.axis!r}; there are: {', '.join(AXES)}")
-    place, kind = find_serial(program, step.loop), AXES[step.axis]
-    around = [s for s in place.around if isinstance(s, For)]
-    inside = [f for f in loops(place.loop.body) if f is not place.loop]
-    for other in (*around, *inside):
-        if other.kind is kind:
-            raise ScheduleError(
-                f"{other.var!r} is bound to {kind} already, and one of it and {step.loop!r} stands "
-                f"in the other: choose another axis"
-            )
-    threads = [f.var for f in around if f.kind.is_thread]
-    blocks = [f.var for f in inside if f.kind.is_block]
-    if (kind.is_block and threads) or (kind.is_thread and blocks):
-        outer, inner = (threads[0], step.loop) if threads else (step.loop, blocks[0])
-        raise ScheduleError(
-            f"{inner!r} would be a loop over blocks inside {outer!r}, which is over threads: "
-            f"reorder them first"
-        )
-    program = put(program, place, (replace(place.loop, kind=kind),))
-    _check(program, find(program, step.loop))
+    place = find_serial(program, step.loop)
+    program = put(program, place, (replace(place.loop, kind=AXES[step.axis]),))
+    check_bound(program, find(program, step.loop))
     return program
 
 
-def check_bound_loops(program: Program) -> None:
-    """Raises ScheduleError unless the iterations of every bound loop of `program` may run at the
-    same time."""
-    for loop in loops(program.body):
-        if loop.kind.is_bound:
-            _check(program, find(program, loop.var))
-
-
-def _check(program: Program, place: Place) -> None:
+def check_bound(program: Program, place: Place) -> None:
+    """Raises ScheduleError unless the bound loop of `place` stands as its axis may, and its
+    iterations may run at the same time."""
+    check_axes(place)
     loop = place.loop
     scopes = {Scope.LOCAL, Scope.SHARED} if loop.kind.is_block else {Scope.LOCAL}
     own = {b for b in private_buffers(program, place) if program.buffer(b).scope in scopes}
     found = [a for a in accesses_of(loop) if a.buffer not in own]
     check_parallel(loop, found, {**place.ranges(), **extents(loop.body)}, place.guards())
+
+
+def check_axes(place: Place) -> None:
+    """Raises ScheduleError where a loop of the same axis stands around or inside that of `place`,
+    or a loop over blocks inside one over threads."""
+    loop, kind = place.loop, place.loop.kind
+    around = [s for s in place.around if isinstance(s, For)]
+    inside = list(loops(loop.body))
+    for other in (*around, *inside):
+        if other.kind is kind:
+            raise ScheduleError(
+                f"{other.var!r} is bound to {kind} already, and one of it and {loop.var!r} stands "
+                f"in the other: choose another axis"
+            )
+    threads = [f.var for f in around if f.kind.is_thread]
+    blocks = [f.var for f in inside if f.kind.is_block]
+    if (kind.is_block and threads) or (kind.is_thread and blocks):
+        outer, inner = (threads[0], loop.var) if threads else (loop.var, blocks[0])
+        raise ScheduleError(
+            f"{inner!r} would be a loop over blocks inside {outer!r}, which is over threads: "
+            f"reorder them first"
+        )

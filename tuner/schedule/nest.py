@@ -53,22 +53,24 @@ class Place:
 
 def find(program: Program, name: str) -> Place:
     """The loop called `name`. Raises ScheduleError with the names that exist."""
-    place = _find(program.body, name, ())
-    if place is None:
+    path = _path(program.body, name)
+    if path is None:
         names = ", ".join(loop.var for loop in loops(program.body))
         raise ScheduleError(f"no loop is called {name!r}; there are: {names}")
-    return place
+    *around, loop = path
+    assert isinstance(loop, For)
+    return Place(tuple(around), loop)
 
 
-def _find(body: Body, name: str, around: tuple[For | If, ...]) -> Place | None:
+def _path(body: Body, name: str) -> tuple[For | If, ...] | None:
+    """The loop called `name` below `body`, after what stands around it."""
     for stmt in body:
-        if not isinstance(stmt, For | If):
-            continue
-        if isinstance(stmt, For) and stmt.var == name:
-            return Place(around, stmt)
-        place = _find(stmt.body, name, (*around, stmt))
-        if place is not None:
-            return place
+        if isinstance(stmt, (For, If)):
+            if isinstance(stmt, For) and stmt.var == name:
+                return (stmt,)
+            below = _path(stmt.body, name)
+            if below is not None:
+                return (stmt, *below)
     return None
 
 

@@ -33,34 +33,33 @@ def parallel(program: Program, step: Parallel) -> Program:
     workspace gets a copy for each iteration (at most 256 MiB). Later steps must keep all that.
     """
     place = find_serial(program, step.loop)
-    nested = [s.var for s in place.around if isinstance(s, For) and s.kind is LoopKind.PARALLEL]
-    nested += [f.var for f in loops(place.loop.body) if f.kind is LoopKind.PARALLEL]
-    if nested:
-        raise ScheduleError(
-            f"{step.loop!r} and {nested[0]!r} cannot both be parallel, one inside the other: "
-            f"fuse the loops, or choose one"
-        )
+    check_one_level(place)
     shared = [b for b in private_buffers(program, place) if program.buffer(b).scope is Scope.GLOBAL]
     for name in sorted(shared):
         program = _copied(program, find(program, step.loop), program.buffer(name))
     place = find(program, step.loop)
-    _check(program, place)
+    check_threads(program, place)
     return put(program, place, (replace(place.loop, kind=LoopKind.PARALLEL),))
 
 
-def check_parallel_loops(program: Program) -> None:
-    """Raises ScheduleError unless the iterations of every parallel loop of `program` may run at the
-    same time."""
-    for loop in loops(program.body):
-        if loop.kind is LoopKind.PARALLEL:
-            _check(program, find(program, loop.var))
-
-
-def _check(program: Program, place: Place) -> None:
+def check_threads(program: Program, place: Place) -> None:
+    """Raises ScheduleError unless threads may share the iterations of the loop of `place`."""
+    check_one_level(place)
     own = {b for b in private_buffers(program, place) if program.buffer(b).scope is Scope.LOCAL}
     found = [a for a in accesses_of(place.loop) if a.buffer not in own]
     ranges = {**place.ranges(), **extents(place.loop.body)}
     check_parallel(place.loop, found, ranges, place.guards())
+
+
+def check_one_level(place: Place) -> None:
+    """Raises ScheduleError where a parallel loop stands around or inside that of `place`."""
+    nested = [s.var for s in place.around if isinstance(s, For) and s.kind is LoopKind.PARALLEL]
+    nested += [f.var for f in loops(place.loop.body) if f.kind is LoopKind.PARALLEL]
+    if nested:
+        raise ScheduleError(
+            f"{place.loop.var!r} and {nested[0]!r} cannot both be parallel, one inside the other: "
+            f"fuse the loops, or choose one"
+        )
 
 
 def private_buffers(program: Program, place: Place) -> set[str]:

@@ -9,8 +9,7 @@ from tuner.errors import ProgramError, ScheduleError
 from tuner.ir.canonical import canonicalize, workload_hash
 from tuner.ir.nodes import Program
 from tuner.ir.verify import verify
-from tuner.schedule.annotate import check_vector_loops
-from tuner.schedule.parallel import check_parallel_loops
+from tuner.schedule.loop_kinds import check_loops
 from tuner.workload.catalogue import complete_sizes
 from tuner.workload.count import flops, io_bytes
 from tuner.workload.operator import Sizes
@@ -39,14 +38,14 @@ class Workload:
 def admit(program: Program, op: str | None = None, sizes: Sizes | None = None) -> Workload:
     """The workload of a program that the parser gave, or the catalogue for `op` at `sizes`.
 
-    Raises ProgramError where nothing is left of it once dead statements are gone, or where the
-    iterations of a loop that is written as parallel or vectorized depend on each other.
+    Raises ProgramError where nothing is left of it once dead statements are gone, or where a loop
+    that is written as unrolled, vectorized, parallel or bound cannot be executed so; the message is
+    the primitive's.
     """
     canonical, names = canonicalize(program)
     verify(canonical)
     try:
-        check_parallel_loops(canonical)
-        check_vector_loops(canonical)
+        check_loops(canonical)
     except ScheduleError as error:
         raise ProgramError(error.message) from error
     return Workload(
