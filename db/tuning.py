@@ -62,7 +62,7 @@ def preferred_targets(live: Sequence[WorkerRow]) -> list[str]:
     """The best target of each live worker; of those that differ only in their number of threads,
     the one with the fewest."""
     names = sorted({worker.targets[0] for worker in live}, key=lambda n: -target(n).threads)
-    return sorted({name.rpartition("-")[0]: name for name in names}.values())
+    return sorted({target(name).family: name for name in names}.values())
 
 
 def _worth_running(job: JobRow, live: Sequence[WorkerRow], now: float) -> bool:

@@ -124,6 +124,14 @@ def test_an_omitted_target_that_is_not_clear_ends_the_job(session):
     assert job.reason.endswith("more than one: cpu-avx2-1t, cpu-neon-1t")
 
 
+def test_targets_without_a_thread_count_are_no_family(session):
+    live = [
+        workers.enrol(session, enrolment(name, f"f1:{name}", (f"sim-{name}",)), 0.0)
+        for name in ("a100", "h100")
+    ]
+    assert tuning.preferred_targets(live) == ["sim-a100", "sim-h100"]
+
+
 def test_a_job_that_its_tuner_left_goes_to_the_next_one_and_the_first_is_fenced_off(session):
     worker, job = running_job(session)
     first = job.fence

@@ -20,9 +20,6 @@ LINE_BYTES = 64
 PAGE_BYTES = 4096
 #: Instructions of a transcendental function in vectors, roughly.
 COSTLY_INSTRUCTIONS = 16.0
-#: Bits of arithmetic that a core begins in one cycle: one wide vector, or two narrower ones.
-ARITHMETIC_BITS = 512
-MOST_AT_ONCE = 2
 #: Cycles from one accumulation to the next into the same register.
 LATENCY = 4.0
 _ZERO, _ONE = np.zeros(1), np.ones(1)
@@ -105,7 +102,7 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
         iterations=iterations,
         bodies=bodies,
         arithmetic=arithmetic,
-        cycles=np.maximum(np.maximum(arithmetic / _at_once(target), waiting), moves),
+        cycles=np.maximum(np.maximum(arithmetic / target.vectors_per_cycle, waiting), moves),
         loads=loads,
         stores=bodies * stored,
         waiting=waiting,
@@ -121,11 +118,6 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
         traffic=_traffic(sizes, nest.loops, target),
         threads=_threads(serial, target),
     )
-
-
-def _at_once(target: Target) -> int:
-    """Vector instructions of arithmetic in one cycle."""
-    return min(MOST_AT_ONCE, max(1, ARITHMETIC_BITS // target.vector_bits))
 
 
 def _threads(serial: Sequence[Loop], target: Target) -> tuple[Floats, Floats]:
