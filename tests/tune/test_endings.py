@@ -9,24 +9,41 @@ from tuner.errors import EmptySpaceError
 from tuner.record import Measurement, Outcome, Purpose
 from tuner.schedule.steps import schedule_from_json
 from tuner.tune.job import State
-from tuner.tune.loop import tune
+from tuner.tune.loop import IN_FLIGHT, tune
+from tuner.tune.scheduler import GIVE_UP, ROUND
+
+
+def softmax_passes(steps):
+    folds = any(s["step"] == "rfactor" for s in steps["steps"])
+    return by_hash(steps) if folds else failing(steps)
 
 
 def test_all_failed_ends_failed_with_the_reason():
-    bench = FakeBench([MATMUL, SOFTMAX])
-
-    def measure(steps):
-        folds = any(s["step"] == "rfactor" for s in steps["steps"])
-        return by_hash(steps) if folds else failing(steps)
-
-    bench.measure = measure
+    bench = FakeBench([MATMUL, SOFTMAX], measure=softmax_passes)
     matmul, softmax = run(bench, MATMUL, SOFTMAX, trials=48)
     assert matmul.state is State.FAILED
     assert matmul.reason == (
-        "no candidate passed: wrong_result 24; the first said: b2[0] is 3, expected 4"
+        "no candidate passed: wrong_result 16; the first said: b2[0] is 3, expected 4"
     )
-    assert (matmul.failed, matmul.failures, matmul.best) == (24, {"wrong_result": 24}, None)
+    assert (matmul.failed, matmul.failures, matmul.best) == (16, {"wrong_result": 16}, None)
     assert softmax.state is State.DONE
+
+
+def test_a_dead_workload_is_given_up_and_the_other_goes_on():
+    bench = FakeBench([MATMUL, SOFTMAX], measure=softmax_passes)
+    matmul, softmax = run(bench, MATMUL, SOFTMAX, trials=400)
+    assert GIVE_UP <= matmul.failed <= GIVE_UP + ROUND * IN_FLIGHT
+    assert matmul.reason.startswith(f"given up, no candidate passed: wrong_result {matmul.failed};")
+    # All of its points.
+    assert (softmax.state, softmax.done) == (State.DONE, 256)
+
+
+def test_a_job_ends_where_every_workload_is_given_up():
+    bench = FakeBench([MATMUL, SOFTMAX], measure=failing)
+    for tuned in run(bench, MATMUL, SOFTMAX, trials=10_000):
+        assert (tuned.state, tuned.best) == (State.FAILED, None)
+        assert tuned.failures == {"wrong_result": tuned.failed}
+        assert GIVE_UP <= tuned.failed <= GIVE_UP + ROUND * IN_FLIGHT
 
 
 def test_failures_are_counted_and_never_served():

@@ -1,12 +1,14 @@
 """The tuning loop: budgets, turns, two rounds in flight, resuming, progress."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.tune.fake_bench import MACHINE, FakeBench
+from benchmarks.round_robin import RoundRobin
+from tests.tune.fake_bench import MACHINE, FakeBench, by_hash
 from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
 from tuner.errors import Conflict
 from tuner.features.table import FEATURE_VERSION
@@ -56,18 +58,33 @@ def test_what_is_served_has_its_source_and_its_numbers():
     assert best.ci_s[0] < best.median_s < best.ci_s[1]
 
 
-def test_workloads_take_turns():
-    bench = FakeBench([MATMUL, SOFTMAX])
-    run(bench, MATMUL, SOFTMAX, trials=4 * ROUND)
+def turns(bench):
+    """Workload and size of each round."""
     search = [r for r in bench.submitted if r[0].purpose is Purpose.SEARCH]
-    assert [r[0].workload for r in search] == [MATMUL.hash, SOFTMAX.hash] * 2
+    return [(r[0].workload, len(r)) for r in search]
 
 
-def test_the_last_turns_share_what_is_left():
+def test_the_baseline_takes_turns_and_shares_what_is_left():
     bench = FakeBench([MATMUL, SOFTMAX])
-    run(bench, MATMUL, SOFTMAX, trials=2 * ROUND + 10)
-    search = [len(r) for r in bench.submitted if r[0].purpose is Purpose.SEARCH]
-    assert search == [ROUND, ROUND, 5, 5]
+    wanted = job(MATMUL, SOFTMAX, trials=2 * ROUND + 10)
+    tune(wanted, bench.log, bench, Silence(), bench.clock, RoundRobin)
+    sizes = (ROUND, ROUND, 5, 5)
+    assert turns(bench) == list(zip((MATMUL.hash, SOFTMAX.hash) * 2, sizes, strict=True))
+
+
+def test_the_scheduler_decides_whose_round_is_next():
+    # Softmax never improves: after its first round it gets what no task may be denied.
+    bench = FakeBench([MATMUL, SOFTMAX], measure=lambda steps: replace(
+        by_hash(steps), median_s=by_hash(steps).median_s if is_matmul(steps) else 1e-3
+    ))  # fmt: skip
+    run(bench, MATMUL, SOFTMAX, trials=8 * ROUND, weights={MATMUL.hash: 9.0})
+    asked = Counter(hash for hash, _ in turns(bench))
+    assert turns(bench)[:2] == [(MATMUL.hash, ROUND), (SOFTMAX.hash, ROUND)]
+    assert asked == {MATMUL.hash: 7, SOFTMAX.hash: 1}
+
+
+def is_matmul(steps):
+    return not any(s["step"] == "rfactor" for s in steps["steps"])
 
 
 def test_the_machine_never_idles_and_is_never_flooded():

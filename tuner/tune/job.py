@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -27,6 +28,8 @@ class TuneJob:
     #: a name in tuner.search.STRATEGIES
     strategy: str = "evolutionary"
     seed: int = 0
+    #: workload hash -> how often it occurs in what is to become fast; 1 where it is not named
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 class State(StrEnum):

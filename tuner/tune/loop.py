@@ -21,7 +21,7 @@ from tuner.tune.history import seconds_of
 from tuner.tune.job import Progress, Tuned, TuneJob
 from tuner.tune.learner import Learner
 from tuner.tune.playoff import leaders
-from tuner.tune.scheduler import RoundRobin, Scheduler
+from tuner.tune.scheduler import GainScheduler, Scheduling
 from tuner.tune.track import Track
 
 #: Rounds that are being measured at a time.
@@ -51,22 +51,23 @@ def tune(
     bench: Bench,
     progress: Progress,
     clock: Callable[[], float] = time.monotonic,
+    scheduling: Scheduling = GainScheduler,
 ) -> list[Tuned]:
     """Runs a job to its end and returns how each workload ended, in the job's order.
 
     A job that was interrupted goes on: its records are told first and count against its budget,
     its outstanding candidates are waited for. `clock` is in seconds.
     """
-    return _Tuning(job, log, bench, progress, clock).run()
+    return _Tuning(job, log, bench, progress, clock, scheduling).run()
 
 
 class _Tuning:
     def __init__(
         self, job: TuneJob, log: TuningLog, bench: Bench, progress: Progress,
-        clock: Callable[[], float],
+        clock: Callable[[], float], scheduling: Scheduling,
     ) -> None:  # fmt: skip
         self._job, self._log, self._bench, self._progress = job, log, bench, progress
-        self._clock = clock
+        self._clock, self._scheduling = clock, scheduling
         self._deadline = clock() + job.seconds
         self._rounds: deque[_Round] = deque()
         #: results of this life by candidate id
@@ -74,7 +75,6 @@ class _Tuning:
         self._endings = Endings(job, log, progress)
         self._tracks: list[Track] = []
         self._issued = 0
-        self._scheduler: Scheduler
         self._learner: Learner
 
     def run(self) -> list[Tuned]:
@@ -86,6 +86,8 @@ class _Tuning:
         except _Cancelled:
             self._stop()
             cancelled = True
+        for task, track in enumerate(self._tracks):
+            track.given_up = self._scheduler.given_up(task)
         self._endings.end_all(self._tracks, self._results, self._bench.peaks(), cancelled)
         if self._tracks:
             self._learner.save()
@@ -110,7 +112,10 @@ class _Tuning:
                 continue
             track.resume(self._log)
             self._tracks.append(track)
-        self._scheduler = RoundRobin(len(self._tracks))
+        weights = self._job.weights
+        self._scheduler = self._scheduling(
+            [weights.get(t.workload.hash, 1.0) for t in self._tracks]
+        )
         self._take_up()
         self._learner = Learner(self._job, self._log, fingerprint, self._tracks)
 
@@ -124,6 +129,11 @@ class _Tuning:
             track.outcomes = Counter(r.measurement.outcome for r in own)
             waiting = tuple(c for c in open_yet if c.workload == track.workload.hash)
             track.exclude(waiting)
+            ids = {r.id for r in own}
+            earlier = [seconds_of(r) for r in track.records if r.id not in ids]
+            self._scheduler.known(task, earlier)
+            self._scheduler.asked(task, len(own) + len(waiting))
+            self._scheduler.told(task, [seconds_of(r) for r in own])
             if waiting:
                 self._rounds.append(_Round(task, waiting))
 

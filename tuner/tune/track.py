@@ -42,6 +42,8 @@ class Track:
         self.rounds = 0
         #: no unmeasured point is left
         self.dry = False
+        #: nothing passed for so long that it is not asked any more
+        self.given_up = False
 
     @property
     def best(self) -> Record | None:
@@ -93,7 +95,8 @@ class Track:
         listed = ", ".join(f"{name} {n}" for name, n in counts.most_common())
         detail = next((r.measurement.detail for r in self.records if r.measurement.detail), "")
         said = f"; the first said: {detail}" if detail else ""
-        return f"no candidate passed: {listed}{said}"
+        given_up = "given up, " if self.given_up else ""
+        return f"{given_up}no candidate passed: {listed}{said}"
 
     def _learn(self, records: Sequence[Record]) -> None:
         self.records += records
