@@ -183,7 +183,7 @@ def f(x: f32[4, 6], y: f32[9]):
         ("y[i] += x[i, k]", "i", "runs over i, at or inside 'i': reorder these loops outside"),
         ("y[0] = x[i, k]", "k", "expected 'k' to carry one accumulating store and nothing else"),
         ("y[0] += x[i, k]\n            y[1] += 1.0", "k", "expected 'k' to carry one accumulating"),
-        ("y[0] += y[1]", "k", "the accumulation into 'y' reads its own buffer"),
+        ("y[0] += y[0]", "k", "y[0] is written and read by its own accumulation, y[0] += y[0]"),
         ("if i * 4 + k < 9:\n                y[i * 4] += x[i, k]", "k", "is in bounds only under"),
     ],
 )

@@ -220,20 +220,26 @@ def check_moved_ahead(
 
 
 def check_read_first(
-    found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr], remedy: str
+    found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr], why: str
 ) -> None:
     """Raises ScheduleError unless all reads among `found`, the accesses of one buffer in a body,
     may be made before the body runs: none is of an element that the body has written before.
-    `guards` hold around the body."""
+    `guards` hold around the body; the message says `why` a write is in the way."""
     for a in found:
         for b in found:
             if not a.writes or b.writes:
                 continue
             shown = _shown([(a, b, (_program_order(a, b),))], ranges, guards)
             if shown:
-                raise ScheduleError(
-                    f"{a.text()} is written where its copy would be read; {remedy}{shown}"
-                )
+                raise ScheduleError(f"{a.text()} is written {why}{shown}")
+
+
+def repeated(found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr]) -> str:
+    """Two instances of which one reads what the other has written, among `found`, the accesses of
+    one buffer, as the end of a message; "" where there are none."""
+    writes = [a for a in found if a.writes]
+    ways = [(a, b, (_program_order(a, b),)) for a in writes for b in found if not b.writes]
+    return _shown(ways, ranges, guards)
 
 
 def _program_order(first: Access, second: Access) -> Order:

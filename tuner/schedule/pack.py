@@ -129,7 +129,8 @@ def pack(program: Program, step: Pack) -> Program:
     found = of_buffer(accesses(body), step.buffer)
     inner = extents(body)
     ranges = {**(place.ranges() if place else {}), **inner}
-    check_read_first(found, ranges, place.guards() if place else (), "pack it elsewhere")
+    around = place.guards() if place else ()
+    check_read_first(found, ranges, around, "where its copy would be read; pack it elsewhere")
     region = touched([a for a in found if not a.writes], inner, ranges)
     sizes = tuple(a.extent(region.extents[a.of]) for a in axes)
     packed = Buffer(step.packed, buffer.dtype, sizes, Scope.GLOBAL)

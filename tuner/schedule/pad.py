@@ -10,7 +10,7 @@ from tuner.ir.nodes import Call, Const, Program, Select, Stmt, Store, Var
 from tuner.ir.visit import rewrite_body, stores, variables
 from tuner.schedule.memory_steps import Pad
 from tuner.schedule.nest import find_serial, put
-from tuner.schedule.reduction import neutral
+from tuner.schedule.reducers import neutral
 
 #: Most iterations of a padded loop.
 MAX_EXTENT = 1 << 20

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuner.dtypes import DType
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Ranges
 from tuner.ir.nodes import Buffer, Const, Expr, For, Load, Program, Scope, Store, Var
-from tuner.ir.numerics import identity
-from tuner.ir.ops import FLOAT_IDENTITY
 from tuner.ir.visit import variables
-from tuner.schedule.access import Access, accesses, reads
+from tuner.schedule.access import Access, accesses, accesses_of
 from tuner.schedule.legality import check_moved_ahead
 from tuner.schedule.nest import (
     Chain,
@@ -29,6 +26,7 @@ from tuner.schedule.nest import (
     put,
     serial,
 )
+from tuner.schedule.reducers import check_declared, check_own_reads, neutral
 from tuner.schedule.region import in_bounds
 from tuner.schedule.steps import DecomposeReduction, Rfactor
 from tuner.schedule.substitution import substituted
@@ -101,14 +99,16 @@ def rfactor(program: Program, step: Rfactor) -> Program:
                                        for u in range(8):
                                            s[0] += p[u]
 
-    Legal where the chain that begins with `loop` ends in one accumulating store that does not read
-    its own buffer, over loops that its subscripts do not name. The partial results start and end
-    around the outermost loop of the chain for which that holds; guards that do not depend on these
-    loops are kept around the end.
+    Legal where the chain that begins with `loop` ends in one declared reduction (`+=`, `*=`, max or
+    min: associative and commutative, with a neutral value that partial results start with), over
+    loops that its subscripts do not name, which reads no element that it has accumulated into. The
+    value that the reduction starts with, whatever it is, stays where it is and counts once. The
+    partial results start and end around the outermost loop of the chain for which that holds;
+    guards that do not depend on these loops are kept around the end.
     """
     place = find_serial(program, step.loop)
     whole = chain(place.loop)
-    store = _accumulation(whole, step)
+    store = _accumulation(place, whole)
     check_fresh(program, step.cache, step.init_loop, step.final_loop)
     size = place.loop.extent
     cache = Buffer(step.cache, find_buffer(program, store.buffer).dtype, (size,), Scope.LOCAL)
@@ -120,6 +120,8 @@ def rfactor(program: Program, step: Rfactor) -> Program:
     )
     total = replace(store, value=Load(step.cache, (Var(step.final_loop),), cache.dtype))
     outermost = find(program, _outermost(place, store))
+    ranges = {**outermost.ranges(), **extents(outermost.loop.body)}
+    check_own_reads(store, accesses_of(outermost.loop), ranges, outermost.guards())
     conds = _around_total(program, outermost, store)
     first, last = serial((step.init_loop, step.final_loop), (size, size))
     program = put(program, place, build(whole.loops, whole.conds, (partial,)))
@@ -128,20 +130,21 @@ def rfactor(program: Program, step: Rfactor) -> Program:
     return declare(put(program, middle, nests), cache)
 
 
-def _accumulation(whole: Chain, step: Rfactor) -> Store:
+def _accumulation(place: Place, whole: Chain) -> Store:
     """The one statement that the reduction loop carries."""
-    stmt = whole.body[0]
+    loop, stmt = place.loop, whole.body[0]
+    if len(whole.body) == 1 and isinstance(stmt, Store):
+        ranges = {**place.ranges(), **extents(loop.body)}
+        check_declared(stmt, accesses_of(loop), ranges, place.guards())
     if len(whole.body) != 1 or not isinstance(stmt, Store) or stmt.reduce is None:
         raise ScheduleError(
-            f"expected {step.loop!r} to carry one accumulating store and nothing else"
+            f"expected {loop.var!r} to carry one accumulating store and nothing else"
         )
-    if stmt.buffer in reads(stmt.value):
-        raise ScheduleError(f"the accumulation into {stmt.buffer!r} reads its own buffer")
     over = set(whole.names()) & {v for i in stmt.indices for v in variables(i)}
     if over:
         raise ScheduleError(
             f"the accumulation into {stmt.buffer!r} runs over {', '.join(sorted(over))}, at or "
-            f"inside {step.loop!r}: reorder these loops outside the reduction first"
+            f"inside {loop.var!r}: reorder these loops outside the reduction first"
         )
     return stmt
 
@@ -171,8 +174,3 @@ def _around_total(program: Program, outermost: Place, store: Store) -> tuple[Exp
             f"its partial results cannot be added up outside of them"
         )
     return conds
-
-
-def neutral(reducer: str, dtype: DType) -> int | float:
-    """The value that leaves every other of `dtype`, a number's type, unchanged under `reducer`."""
-    return FLOAT_IDENTITY[reducer] if dtype.is_float else int(identity(reducer, dtype))
