@@ -48,7 +48,7 @@ class JobIn(Body):
         None, description="a target's name; may be omitted while all live machines agree on one"
     )
     budget: Budget = Budget()
-    strategy: Literal["evolutionary", "random"] = "evolutionary"
+    strategy: Literal["evolutionary", "random", "exhaustive"] = "evolutionary"
     seed: int = Field(0, ge=0, lt=2**63)
     priority: int = Field(0, ge=-100, le=100)
     deadline_s: float = Field(

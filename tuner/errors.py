@@ -11,6 +11,7 @@ TilewrightError
 ├── StageError            a program that is not legal at this stage (a defect of ours)
 ├── CodegenError          something a dialect cannot say
 ├── EmptySpaceError       no legal point; names the constraint
+├── SearchError           a strategy that cannot search this space
 └── LogError              the tuning log refuses
     ├── NotFound
     └── Conflict          a stale lease, a repeated key with another body
@@ -68,6 +69,10 @@ class CodegenError(TilewrightError):
 
 class EmptySpaceError(TilewrightError):
     """A space without a legal point."""
+
+
+class SearchError(TilewrightError):
+    """A strategy that cannot search this space."""
 
 
 class LogError(TilewrightError):

@@ -53,7 +53,7 @@ def test_the_same_computation_has_the_same_hash_whatever_its_names(server):
         ({"workloads": [{**MATMUL, "program": RELU}]}, "invalid-request", "give either op"),
         ({"workloads": [{"program": RELU, "sizes": {"m": 1}}]}, "invalid-request", "belong to an"),
         ({"workloads": [MATMUL, MATMUL]}, "invalid-request", "is given 2 times"),
-        ({"strategy": "magic"}, "invalid-request", "'evolutionary' or 'random'"),
+        ({"strategy": "magic"}, "invalid-request", "'evolutionary', 'random' or 'exhaustive'"),
         ({"seed": -1}, "invalid-request", "/body/seed"),
         ({"colour": 1}, "invalid-request", "/body/colour"),
         ({"target": "abacus"}, "unknown-target", "there are: cpu-avx2-1t, cpu-avx512-1t"),

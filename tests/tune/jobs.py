@@ -16,8 +16,14 @@ def workload(op, **sizes):
 
 MATMUL = workload("matmul", m=48, n=48, k=48)
 SOFTMAX = workload("softmax", rows=4, cols=256)
+#: too many points for an exhaustive search
+LARGE = workload("matmul", m=192, n=192, k=192)
 #: 16 points
 SMALL = workload("softmax", rows=2, cols=32)
+#: one point
+COPY = admit(
+    parse("def copy(x: f32[3], y: f32[3]):\n    for i in range(3):\n        y[i] = x[i]\n")
+)
 
 
 def job(*workloads, trials=36, seconds=1e6, strategy="random", **changes):

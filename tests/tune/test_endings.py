@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.tune.fake_bench import FakeBench, by_hash, failing
-from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
+from tests.tune.jobs import AVX512, COPY, LARGE, MATMUL, SMALL, SOFTMAX, Silence, job, run
 from tuner.codegen.kernel import generate
 from tuner.errors import EmptySpaceError
 from tuner.record import Measurement, Outcome, Purpose
@@ -67,6 +69,28 @@ def test_an_empty_space_fails_its_workload_only(monkeypatch):
     (tuned,) = run(bench, MATMUL)
     assert tuned.state is State.FAILED
     assert tuned.reason == "no schedule to try: no point satisfies 'it is Sunday'"
+
+
+def test_a_strategy_that_refuses_the_space_fails_its_workload_only():
+    bench = FakeBench([LARGE, SMALL])
+    large, small = run(bench, LARGE, SMALL, strategy="exhaustive", trials=20)
+    assert (large.state, small.state) == (State.FAILED, State.DONE)
+    assert large.reason.startswith("no schedule to try: the space has ")
+    assert (small.done, small.reason) == (16, "no unmeasured point of the space was left")
+
+
+def test_a_space_of_one_point_is_measured_once():
+    bench = FakeBench([COPY])
+    (tuned,) = run(bench, COPY, trials=100, strategy="evolutionary")
+    assert (tuned.state, tuned.done, len(bench.searched())) == (State.DONE, 1, 1)
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_fewer_trials_than_workloads_are_spent_on_the_first(trials):
+    works = [SMALL, SOFTMAX, MATMUL, COPY]
+    tuned = run(FakeBench(works), *works, trials=trials)
+    assert [t.done for t in tuned] == [1] * trials + [0] * (4 - trials)
+    assert tuned[3].reason == "no candidate was measured before the job ended"
 
 
 def test_seconds_end_the_search_and_what_waits_is_withdrawn():

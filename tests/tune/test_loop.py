@@ -15,6 +15,7 @@ from tuner.features.table import FEATURE_VERSION
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
 from tuner.record import Purpose
+from tuner.search import STRATEGIES
 from tuner.tune import learner
 from tuner.tune.job import State
 from tuner.tune.loop import IN_FLIGHT, tune
@@ -213,7 +214,7 @@ def test_other_workloads_teach_the_first_round(monkeypatch):
     assert set(taught[0].group) == {f"{MATMUL.hash}/{MACHINE}"}
 
 
-@pytest.mark.parametrize("strategy", ["random", "evolutionary"])
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_strategies_by_name(strategy):
     (tuned,) = run(FakeBench([SOFTMAX]), SOFTMAX, trials=20, strategy=strategy)
     assert (tuned.state, tuned.done) == (State.DONE, 20)

@@ -22,7 +22,9 @@ def tune(  # noqa: PLR0913 - one argument for each option
     target: options.TargetName = None,
     trials: Annotated[int, typer.Option(help="Candidates to measure at most.")] = 128,
     seconds: Annotated[float | None, typer.Option(help="Seconds to run at most.")] = None,
-    strategy: Annotated[str, typer.Option(help="evolutionary or random.")] = "evolutionary",
+    strategy: Annotated[
+        str, typer.Option(help="evolutionary, random or exhaustive.")
+    ] = "evolutionary",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     as_json: options.JsonFlag = False,
 ) -> None:

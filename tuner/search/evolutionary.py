@@ -32,7 +32,7 @@ class Evolutionary:
 
     def __init__(self, space: Space, rng: np.random.Generator) -> None:
         self._space, self._rng = space, rng
-        self._unseen = Unseen(space)
+        self._unseen = Unseen(space, rng)
         self._pool = space.sample(rng, min(_POOL, 4 * space.size))
         self._alive = space.sample(rng, 0)
         self._measured = space.sample(rng, 0)
@@ -40,13 +40,8 @@ class Evolutionary:
 
     def ask(self, n: int, score: Score) -> Population:
         """Up to `n` new points: the best scored, and one in eight at random."""
-        alive = self._evolve(score)
-        chosen = self._unseen.take(alive, n - n // _RANDOM_EVERY)
-        picked = alive.take(np.array(chosen, dtype=np.int64))
-        spare = self._pool.take(self._rng.permutation(len(self._pool)))
-        spare = join([spare, self._space.sample(self._rng, 64 * n)])
-        rows = self._unseen.take(spare, n - len(picked))
-        return join([picked, spare.take(np.array(rows, dtype=np.int64))])
+        picked = self._unseen.take(self._evolve(score), n - n // _RANDOM_EVERY)
+        return join([picked, self._unseen.draw(n - len(picked))])
 
     def tell(self, points: Population, seconds: Floats) -> None:
         """The fastest of them will have children."""

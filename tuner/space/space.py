@@ -192,6 +192,18 @@ class Space:
                 choice[rows, where] = legal[drawn]
         return Population(sketch, choice)
 
+    def everything(self) -> Population:
+        """All legal points: for spaces that are known to be small."""
+        families = []
+        for index, family in enumerate(self.sketches):
+            counts = [len(legal) for legal in family.points]
+            positions = np.indices(counts).reshape(len(counts), family.size)
+            choice = np.zeros((family.size, self.width), dtype=np.int64)
+            for legal, where, rows in zip(family.points, family.slices, positions, strict=True):
+                choice[:, where] = legal[rows]
+            families.append(Population(np.full(family.size, index, dtype=np.int64), choice))
+        return join(families)
+
     def mutate(self, rng: np.random.Generator, parents: Population) -> Population:
         """Legal neighbours: one or two knobs moved; the parent itself where all that were tried
         are illegal."""

@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tuner.errors import EmptySpaceError
+from tuner.errors import EmptySpaceError, SearchError
 from tuner.log import RecordFilter, TuningLog
 from tuner.record import Candidate, Purpose, Record
 from tuner.tune.bench import Bench
@@ -107,7 +107,7 @@ class _Tuning:
         for workload in self._job.workloads:
             try:
                 track = Track(self._job, workload, fingerprint)
-            except EmptySpaceError as error:
+            except (EmptySpaceError, SearchError) as error:
                 self._endings.without_search(workload, f"no schedule to try: {error}")
                 continue
             track.resume(self._log)

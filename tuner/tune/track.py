@@ -27,7 +27,7 @@ class Track:
     """The search for one workload."""
 
     def __init__(self, job: TuneJob, workload: Workload, fingerprint: str) -> None:
-        """Raises EmptySpaceError."""
+        """Raises EmptySpaceError, and SearchError where the strategy cannot search the space."""
         self.workload, self.fingerprint = workload, fingerprint
         self._job = job
         self.space = space_of(workload.program, job.target)
