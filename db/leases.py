@@ -10,11 +10,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
 from db import trials
 from db.schema import CandidateRow, JobRow, LeaseRow, WorkerRow
+from db.setups import compiler_of
 from db.states import HELD, CandidateState, LeaseState
 from tuner.errors import Conflict
 from tuner.record import Measurement, Outcome, Peaks, Purpose
@@ -93,16 +94,20 @@ def has_work(session: Session, wish: Claim) -> bool:
 
 
 def _choose(session: Session, wish: Claim) -> list[CandidateRow]:
-    fingerprint = session.scalars(
-        select(WorkerRow.fingerprint).where(WorkerRow.id == wish.worker)
-    ).one()
+    worker = session.get_one(WorkerRow, wish.worker)
     free = select(CandidateRow).where(
         CandidateRow.state == CandidateState.QUEUED,
-        CandidateRow.target.in_(wish.targets),
-        CandidateRow.fingerprint == fingerprint,
+        CandidateRow.fingerprint == worker.fingerprint,
     )
-    by_urgency = free.join(JobRow, JobRow.id == CandidateRow.job).order_by(
-        JobRow.priority.desc(), CandidateRow.number
+    # Another compiler makes other times: a job's candidates go to workers that have its own.
+    builds = [
+        and_(CandidateRow.target == target, JobRow.compiler == compiler_of(worker, target))
+        for target in wish.targets
+    ]
+    by_urgency = (
+        free.join(JobRow, JobRow.id == CandidateRow.job)
+        .where(or_(*builds))
+        .order_by(JobRow.priority.desc(), CandidateRow.number)
     )
     first = session.scalar(by_urgency.limit(1))
     if first is None:
@@ -233,6 +238,7 @@ def reap(session: Session, now: float) -> int:
 
 def _lose(session: Session, lease: LeaseRow, now: float) -> None:
     lease.state = LeaseState.LOST
+    worker = session.get_one(WorkerRow, lease.worker)
     for row in _held(session, lease.id):
         if row.state == CandidateState.WITHDRAWN:
             row.state = CandidateState.CANCELLED
@@ -242,10 +248,14 @@ def _lose(session: Session, lease: LeaseRow, now: float) -> None:
             row.state = CandidateState.QUEUED
             continue
         row.state = CandidateState.DONE
-        trials.record(session, row, lease.worker, _lost_measurement(row), now)
+        trials.record(session, row, lease.worker, _lost_measurement(row, worker), now)
     session.flush()
 
 
-def _lost_measurement(row: CandidateRow) -> Measurement:
-    detail = f"{row.losses} workers were lost while they had it; set aside"
-    return Measurement(outcome=Outcome.WORKER_LOST, detail=detail)
+def _lost_measurement(row: CandidateRow, worker: WorkerRow) -> Measurement:
+    return Measurement(
+        outcome=Outcome.WORKER_LOST,
+        detail=f"{row.losses} workers were lost while they had it; set aside",
+        generator=worker.generator,
+        compiler=compiler_of(worker, row.target),
+    )

@@ -47,6 +47,7 @@ def _row(job: JobRow, candidate: Candidate) -> CandidateRow:
         purpose=str(candidate.purpose),
         timing=asdict(candidate.timing),
         state=CandidateState.QUEUED,
+        position=candidate.number,
     )
 
 
@@ -71,6 +72,7 @@ def candidate_of(row: CandidateRow) -> Candidate:
         steps=row.steps,
         purpose=Purpose(row.purpose),
         timing=Timing(**row.timing),
+        number=row.position,
     )
 
 

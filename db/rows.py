@@ -50,6 +50,9 @@ def record_row(record: Record, now: float) -> RecordRow:
         job=record.job,
         worker=record.worker,
         created_at=now,
+        number=record.number,
+        generator=record.measurement.generator,
+        compiler=record.measurement.compiler,
     )
 
 
@@ -64,6 +67,7 @@ def record_of(row: RecordRow) -> Record:
         measurement=Measurement.from_json(row.measurement),
         job=row.job,
         worker=row.worker,
+        number=row.number,
         sequence=row.sequence,
         created_at=iso(row.created_at),
     )

@@ -65,6 +65,7 @@ class RecordRow(Base):
     __table_args__ = (
         Index(None, "workload", "target", "fingerprint", "purpose"),
         Index(None, "job", "sequence"),
+        Index(None, "job", "number"),
         {"sqlite_autoincrement": True},
     )
 
@@ -82,6 +83,10 @@ class RecordRow(Base):
     job: Mapped[str | None]
     worker: Mapped[str | None]
     created_at: Mapped[float]
+    #: the candidate's position
+    number: Mapped[int] = mapped_column(server_default="0")
+    generator: Mapped[str] = mapped_column(server_default="")
+    compiler: Mapped[str] = mapped_column(server_default="")
 
 
 class ScheduleRow(Base):
@@ -165,6 +170,8 @@ class JobRow(Base):
     tuner: Mapped[str | None]
     fence: Mapped[int] = mapped_column(default=0)
     leased_until: Mapped[float] = mapped_column(default=0.0)
+    #: what builds its candidates on that machine; None until it is leased
+    compiler: Mapped[str | None]
 
 
 class JobWorkloadRow(Base):
@@ -213,6 +220,8 @@ class CandidateRow(Base):
     lease: Mapped[str | None] = mapped_column(ForeignKey("leases.id"))
     #: leases that ended without its result
     losses: Mapped[int] = mapped_column(default=0)
+    #: in the order in which its job asked for candidates, from 1
+    position: Mapped[int] = mapped_column(server_default="0")
 
 
 class LeaseRow(Base):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
@@ -29,7 +30,9 @@ from tuner.log import (
     require_sha256,
     same_trial,
 )
-from tuner.record import BestSchedule, Purpose, Record
+from tuner.record import BestSchedule, Purpose, Record, Setup
+
+_T = TypeVar("_T")
 
 
 class SqlLog:
@@ -62,13 +65,10 @@ class SqlLog:
             found = session.scalars(_filtered(query, where).limit(limit))
             return [record_of(row) for row in found]
 
-    def measured(self, workload: str, target: str, fingerprint: str) -> frozenset[str]:
-        query = select(RecordRow.steps_key).where(
-            RecordRow.workload == workload,
-            RecordRow.target == target,
-            RecordRow.fingerprint == fingerprint,
-            RecordRow.purpose == Purpose.SEARCH,
-            RecordRow.outcome.not_in(sorted(UNMEASURED)),
+    def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
+        where = RecordFilter(workload=workload, target=target, setup=setup, purpose=Purpose.SEARCH)
+        query = _filtered(select(RecordRow.steps_key), where).where(
+            RecordRow.outcome.not_in(sorted(UNMEASURED))
         )
         with self._database.read() as session:
             return frozenset(session.scalars(query))
@@ -155,7 +155,7 @@ def set_best(session: Session, schedule: BestSchedule) -> None:
     session.flush()
 
 
-def _filtered(query: Select[RecordRow], where: RecordFilter) -> Select[RecordRow]:
+def _filtered(query: Select[_T], where: RecordFilter) -> Select[_T]:
     for column, wanted in (
         (RecordRow.workload, where.workload),
         (RecordRow.target, where.target),
@@ -166,4 +166,10 @@ def _filtered(query: Select[RecordRow], where: RecordFilter) -> Select[RecordRow
     ):
         if wanted is not None:
             query = query.where(column == wanted)
+    if where.setup is not None:
+        query = query.where(
+            RecordRow.fingerprint == where.setup.fingerprint,
+            RecordRow.generator == where.setup.generator,
+            RecordRow.compiler.in_((where.setup.compiler, "")),
+        )
     return query

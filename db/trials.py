@@ -26,6 +26,7 @@ def record(
         measurement=measurement,
         job=row.job,
         worker=worker,
+        number=row.position,
     )
     sql_log.append(session, trial, now)
     job = session.scalars(select(JobRow).where(JobRow.id == row.job)).one()

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from db import events, jobs
 from db.events import EventKind
 from db.schema import JobRow, WorkerRow
+from db.setups import compiler_of
 from db.states import JobState
 from tuner.errors import Conflict
 from tuner.target import target
@@ -37,6 +38,7 @@ def lease(
             continue
         if job.state == JobState.RUNNING and not _worth_running(job, live, now):
             continue
+        _settle_compiler(job, live)
         job.tuner, job.leased_until = tuner, until
         job.fence += 1
         _start(session, job, now)
@@ -56,6 +58,15 @@ def _settle_machine(session: Session, job: JobRow, live: Sequence[WorkerRow], no
     fitting = [worker for worker in live if job.target in worker.targets]
     job.fingerprint = fitting[0].fingerprint if fitting else None
     return bool(fitting)
+
+
+def _settle_compiler(job: JobRow, live: Sequence[WorkerRow]) -> None:
+    """Keeps the compiler with which the job began, as long as its machine has it: a job that was
+    left while its machine got another one goes on with that."""
+    here = [w for w in live if w.fingerprint == job.fingerprint and job.target in w.targets]
+    compilers = [compiler_of(worker, job.target or "") for worker in here]
+    if compilers and job.compiler not in compilers:
+        job.compiler = compilers[0]
 
 
 def preferred_targets(live: Sequence[WorkerRow]) -> list[str]:

@@ -6,11 +6,13 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from db import leases
-from db.schema import WorkerRow
+from db.schema import JobRow, WorkerRow
+from db.setups import compiler_of
+from db.states import JobState
 from tuner.errors import NotFound
 
 
@@ -37,6 +39,7 @@ def enrol(session: Session, enrolment: Enrolment, now: float) -> WorkerRow:
         WorkerRow.name == enrolment.name, WorkerRow.fingerprint == enrolment.fingerprint
     )
     worker = session.scalar(query)
+    compilers = {} if worker is None else _compilers(worker)
     if worker is None:
         worker = WorkerRow(
             id=uuid.uuid4().hex, name=enrolment.name, fingerprint=enrolment.fingerprint
@@ -49,7 +52,24 @@ def enrol(session: Session, enrolment: Enrolment, now: float) -> WorkerRow:
     worker.version = enrolment.version
     worker.enrolled_at = worker.seen_at = now
     session.flush()
+    now_there = _compilers(worker)
+    if any(now_there.get(name, was) != was for name, was in compilers.items()):
+        _take_jobs_back(session, worker.fingerprint)
     return worker
+
+
+def _compilers(worker: WorkerRow) -> dict[str, str]:
+    return {name: compiler_of(worker, name) for name in worker.targets}
+
+
+def _take_jobs_back(session: Session, fingerprint: str) -> None:
+    """What builds may be another one now: the tuner that runs a job on this machine is refused at
+    its next write, and whoever leases the job next finds the compiler that is there."""
+    session.execute(
+        update(JobRow)
+        .where(JobRow.state == JobState.RUNNING, JobRow.fingerprint == fingerprint)
+        .values(fence=JobRow.fence + 1, leased_until=0.0)
+    )
 
 
 def get(session: Session, id: str) -> WorkerRow:

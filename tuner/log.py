@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from tuner.errors import Conflict, NotFound
-from tuner.record import BestSchedule, Outcome, Purpose, Record
+from tuner.record import BestSchedule, Outcome, Purpose, Record, Setup
 
 #: Outcomes that say nothing about the schedule: it may be tried again.
 UNMEASURED = frozenset({Outcome.CANCELLED})
@@ -48,9 +48,10 @@ class RecordFilter:
     job: str | None = None
     purpose: Purpose | None = None
     outcome: Outcome | None = None
+    setup: Setup | None = None
 
     def accepts(self, record: Record) -> bool:
-        return all(
+        return (self.setup is None or self.setup.made(record)) and all(
             wanted is None or wanted == found
             for wanted, found in (
                 (self.workload, record.workload),
@@ -121,8 +122,8 @@ class TuningLog(Protocol):
     ) -> list[Record]:
         """Records with sequence > `after`, in the order of their sequence."""
 
-    def measured(self, workload: str, target: str, fingerprint: str) -> frozenset[str]:
-        """`steps_key` of every schedule that has had its search trial on this machine."""
+    def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
+        """`steps_key` of every schedule that has had its search trial on this setup."""
 
     def set_best(self, schedules: Sequence[BestSchedule]) -> None:
         """Keeps them, each in place of an older one with its id."""
@@ -203,10 +204,8 @@ class MemoryLog:
             found = [r for r in self._records if r.sequence > after and where.accepts(r)]
         return found if limit is None else found[:limit]
 
-    def measured(self, workload: str, target: str, fingerprint: str) -> frozenset[str]:
-        where = RecordFilter(
-            workload=workload, target=target, fingerprint=fingerprint, purpose=Purpose.SEARCH
-        )
+    def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
+        where = RecordFilter(workload=workload, target=target, setup=setup, purpose=Purpose.SEARCH)
         found = self.records(where)
         return frozenset(
             steps_key(r.steps) for r in found if r.measurement.outcome not in UNMEASURED

@@ -104,6 +104,8 @@ class Candidate:
     steps: dict[str, Any]
     purpose: Purpose = Purpose.SEARCH
     timing: Timing = field(default_factory=Timing)
+    #: position in the order in which its job asked for candidates, from 1; given on submission
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +122,34 @@ class Record:
     measurement: Measurement
     job: str | None = None
     worker: str | None = None
+    #: the candidate's
+    number: int = 0
     #: position in the log, given by it
     sequence: int = 0
     #: ISO 8601, UTC, given by the log
     created_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What makes times: a machine, and what generates and compiles the code that runs on it.
+    Records compare only within one."""
+
+    fingerprint: str
+    #: version of the generator
+    generator: str
+    compiler: str
+
+    @staticmethod
+    def of(record: Record) -> Setup:
+        """The setup that `record` is of."""
+        measured = record.measurement
+        return Setup(record.fingerprint, measured.generator, measured.compiler)
+
+    def made(self, record: Record) -> bool:
+        """Is `record` of this setup? One that names no compiler met none."""
+        found = Setup.of(record)
+        return found in (self, Setup(self.fingerprint, self.generator, ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,11 +35,7 @@ router = APIRouter(prefix="/v1/worker", tags=["worker"])
 @router.post("/enrol", status_code=201)
 def enrol(asked: EnrolIn, service: ServiceOf, _who: WorkerToken) -> EnrolOut:
     """Introduce a worker. One that enrols again gives back what it had leased."""
-    if asked.generator != service.generator:
-        raise Problem(
-            "other-generator", 426, f"this server's generator is {service.generator}, the worker's "
-            f"{asked.generator}: install the same version of Tilewright on both",
-        )  # fmt: skip
+    _require_generator(service, asked.generator)
     with service.database.write() as session:
         worker = workers.enrol(session, Enrolment(**asked.model_dump()), service.clock())
     settings = service.settings
@@ -73,9 +69,21 @@ async def claim(
     return Response(status_code=204)
 
 
-def _seen(service: Service, worker: str) -> None:
+def _require_generator(service: Service, generator: str) -> None:
+    if generator != service.generator:
+        raise Problem(
+            "other-generator", 426, f"this server's generator is {service.generator}, the worker's "
+            f"{generator}: install the same version of Tilewright on both",
+        )  # fmt: skip
+
+
+def _seen(service: Service, id: str) -> None:
+    """The worker waits for work. One that enrolled before the server became another version is
+    refused: it would generate other texts."""
     with service.database.write() as session:
-        workers.get(session, worker).seen_at = service.clock()
+        worker = workers.get(session, id)
+        _require_generator(service, worker.generator)
+        worker.seen_at = service.clock()
 
 
 def _claim(service: Service, asked: ClaimIn) -> GrantOut | None:

@@ -42,6 +42,11 @@ class QueueBench:
         with self._database.read() as session:
             return tuning.held(session, self._job, self._fence).fingerprint
 
+    def compiler(self) -> str:
+        """Chosen with the machine; a machine that gets another one ends this lease."""
+        with self._database.read() as session:
+            return tuning.held(session, self._job, self._fence).compiler or ""
+
     def peaks(self) -> Peaks | None:
         with self._database.read() as session:
             peaks = tuning.held(session, self._job, self._fence).peaks

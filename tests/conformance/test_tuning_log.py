@@ -16,13 +16,14 @@ from tuner.log import (
     schedule_id,
     steps_key,
 )
-from tuner.record import BestSchedule, Measurement, Outcome, Purpose, Record, Timing
+from tuner.record import BestSchedule, Measurement, Outcome, Purpose, Record, Setup, Timing
 
 W = LoggedWorkload(
     hash="w1:a", text="def program(): ...", names={"l0": "i"}, op="matmul",
     sizes={"m": 4, "activation": "relu"}, flops=1 << 40, io_bytes=1 << 33,
 )  # fmt: skip
 EVERYTHING = RecordFilter()
+HERE = Setup("f1:x", "g1:x", "gcc 1")
 
 
 @pytest.fixture(params=["memory", "sql"])
@@ -44,17 +45,18 @@ def steps(factor):
 def record(id, factor=2, **changes):
     base = Record(
         id=id, workload="w1:a", target="cpu-avx2-1t", fingerprint="f1:x", steps=steps(factor),
-        purpose=Purpose.SEARCH, job="j", worker="w",
+        purpose=Purpose.SEARCH, job="j", worker="w", number=3,
         measurement=Measurement(
             outcome=Outcome.OK, samples_s=(1e-3, 2e-3), calls_per_sample=4, median_s=1.5e-3,
-            error_ratio=0.25, timing=Timing(incumbent_s=0.5),
+            error_ratio=0.25, generator="g1:x", compiler="gcc 1", timing=Timing(incumbent_s=0.5),
         ),
     )  # fmt: skip
     return replace(base, **changes)
 
 
-def failed(outcome):
-    return Measurement(outcome=outcome, detail="it did")
+def failed(outcome, **changes):
+    fields = {"generator": "g1:x", "compiler": "gcc 1", **changes}
+    return Measurement(outcome=outcome, detail="it did", **fields)
 
 
 def best(factor, median, fingerprint="f1:x", **changes):
@@ -130,6 +132,9 @@ def test_sequences_go_on_after_a_refusal(log):
         (RecordFilter(outcome=Outcome.CRASH), ["c"]),
         (RecordFilter(job="j", purpose=Purpose.SEARCH), ["a"]),
         (RecordFilter(job="none"), []),
+        (RecordFilter(setup=HERE), ["a", "b"]),
+        (RecordFilter(setup=replace(HERE, generator="g1:y")), []),
+        (RecordFilter(setup=replace(HERE, compiler="gcc 2")), []),
     ],
 )
 def test_records_are_filtered(log, where, expected):
@@ -155,7 +160,7 @@ def test_records_are_paged_by_their_sequence(log):
     assert [r.id for r in rest] == ["c", "d", "e"]
 
 
-def test_measured_names_what_had_its_search_trial_on_this_machine(log):
+def test_measured_names_what_had_its_search_trial_on_this_setup(log):
     log.add_workload(W)
     log.append(
         [
@@ -164,11 +169,14 @@ def test_measured_names_what_had_its_search_trial_on_this_machine(log):
             record("c", 8, measurement=failed(Outcome.CANCELLED)),
             record("d", 16, purpose=Purpose.PLAYOFF),
             record("e", 32, fingerprint="f1:y"),
+            record("f", 64, measurement=failed(Outcome.WORKER_LOST, generator="g1:old")),
+            record("g", 128, measurement=failed(Outcome.REFUSED, compiler="")),
+            record("h", 256, measurement=failed(Outcome.CRASH, compiler="gcc 2")),
         ]
     )
-    expected = {steps_key(steps(2)), steps_key(steps(4))}
-    assert log.measured("w1:a", "cpu-avx2-1t", "f1:x") == expected
-    assert log.measured("w1:a", "cpu-avx2-1t", "f1:none") == frozenset()
+    expected = {steps_key(steps(factor)) for factor in (2, 4, 128)}
+    assert log.measured("w1:a", "cpu-avx2-1t", HERE) == expected
+    assert log.measured("w1:a", "cpu-avx2-1t", replace(HERE, fingerprint="f1:z")) == frozenset()
 
 
 def test_the_order_of_keys_does_not_make_another_schedule():

@@ -28,11 +28,12 @@ def new_job(token, *hashes, **changes):
     return NewJob(**{**fields, **changes})
 
 
-def enrolment(name="box", fingerprint="f1:x", targets=(TARGET,)):
-    return Enrolment(
-        name=name, fingerprint=fingerprint, facts={"cores": 2}, targets=list(targets),
-        generator="g1:1", compiler="gcc 12", version="0.1",
-    )  # fmt: skip
+def enrolment(name="box", fingerprint="f1:x", targets=(TARGET,), **changes):
+    fields = {
+        "name": name, "fingerprint": fingerprint, "facts": {"cores": 2}, "targets": list(targets),
+        "generator": "g1:1", "compiler": "gcc 12", "version": "0.1",
+    }  # fmt: skip
+    return Enrolment(**{**fields, **changes})
 
 
 def candidate(id, workload="w1:a", factor=2, purpose=Purpose.SEARCH, timing=None):

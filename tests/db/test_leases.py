@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from db import jobs, leases, queue, workers
+from db import jobs, leases, queue, tuning, workers
 from db.leases import Claim, Report
 from db.schema import RecordRow
+from db.setups import compiler_of
 from tests.db.samples import OK, TARGET, candidate, enrolment, new_job, submitted
 from tuner.errors import Conflict
 from tuner.record import Measurement, Outcome, Peaks, Purpose, Timing
@@ -71,6 +72,34 @@ def test_only_the_machine_of_the_job_gets_its_candidates(session):
     assert take(session, other) is None
 
 
+def test_only_workers_with_the_compiler_of_the_job_get_its_candidates(session):
+    worker, job = submitted(session, "a")
+    assert job.compiler == "gcc 12"
+    other = workers.enrol(session, enrolment("other", compiler="clang 19"), 0.0)
+    assert take(session, other) is None
+    assert ids(take(session, worker)) == ["a"]
+
+
+def test_a_machine_that_got_another_compiler_goes_on_with_it(session):
+    worker, job = submitted(session, "a")
+    workers.enrol(session, enrolment(), 1.0)
+    assert tuning.held(session, job.id, 1) is job
+    workers.enrol(session, enrolment(compiler="gcc 13"), 2.0)
+    assert take(session, worker) is None
+    with pytest.raises(Conflict, match="under fence 2, not 1"):
+        tuning.held(session, job.id, 1)
+    assert tuning.lease(session, "tuner", [worker], 3.0, 63.0) is job
+    assert (job.compiler, job.fence) == ("gcc 13", 3)
+    assert ids(take(session, worker, "again")) == ["a"]
+
+
+def test_an_opencl_target_is_built_by_its_driver(session):
+    facts = {"opencl": {"version": "PoCL 5"}}
+    worker = workers.enrol(session, enrolment(targets=("opencl-pocl", TARGET), facts=facts), 0.0)
+    assert compiler_of(worker, "opencl-pocl") == "PoCL 5"
+    assert compiler_of(worker, TARGET) == "gcc 12"
+
+
 def test_a_target_that_was_not_asked_for_is_not_granted(session):
     worker, _ = submitted(session, "a")
     wish = Claim(worker=worker.id, id="c", targets=["cpu-sse2-1t"], max_items=4)
@@ -81,7 +110,7 @@ def test_urgent_jobs_go_first(session):
     worker, job = submitted(session, "a")
     job.priority = -1
     urgent = jobs.create(session, new_job(job.owner, priority=5), 0.0)
-    urgent.fingerprint = worker.fingerprint
+    urgent.fingerprint, urgent.compiler = worker.fingerprint, worker.compiler
     queue.submit(session, urgent, [candidate("b")])
     assert ids(take(session, worker)) == ["b"]
 

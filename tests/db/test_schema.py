@@ -1,17 +1,23 @@
 """The migrations and db/schema.py tell the same; databases of other versions are refused."""
 
 import re
+import sqlite3
 import stat
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import make_url
 
 import db
+from db import jobs, queue, tuning, workers
 from db.engine import Database, make_engine
 from db.migrate import require_current
 from db.schema import Base
+from db.sql_log import SqlLog
 from tuner.errors import Conflict, LogError
+from tuner.log import RecordFilter
+from tuner.record import Outcome, Setup
 
 
 def _definitions(engine):
@@ -20,7 +26,9 @@ def _definitions(engine):
     with engine.connect() as connection:
         rows = connection.exec_driver_sql(query).all()
     return {
-        name: sorted(re.sub(r"\s+", " ", sql).removesuffix(" )").split(", "))
+        name: sorted(
+            part.strip() for part in re.sub(r"\s+", " ", sql).removesuffix(")").split(", ")
+        )
         for name, sql in rows
         if name != "alembic_version"
     }
@@ -48,6 +56,30 @@ def test_migrating_twice_keeps_what_is_there(tmp_path):
     database = db.open(url)
     with database.read() as session:
         assert session.execute(sa.text("SELECT text FROM sources")).scalar_one() == "text"
+    database.close()
+
+
+def test_an_older_database_is_brought_up_with_what_it_holds(tmp_path):
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        old.executescript((Path(__file__).parent / "saved" / "0001.sql").read_text())
+    old.close()
+    url = f"sqlite:///{tmp_path}/old.db"
+    db.migrate(url)
+    database = db.open(url)
+    log = SqlLog(database)
+    records = {r.id: r for r in log.records(RecordFilter())}
+    assert {id: r.number for id, r in records.items()} == {"a": 1, "b": 2, "c": 1}
+    assert records["b"].measurement.outcome == Outcome.COMPILE_ERROR
+    setup = Setup("f1:x", "g1:old", "gcc 12.2.0")
+    assert len(log.measured("w1:a", "cpu-avx2-1t", setup)) == 2
+    with database.write() as session:
+        (first, *_) = jobs.page(session, None, 9)[::-1]
+        (waiting,) = queue.outstanding(session, first.id)
+        assert (waiting.id, waiting.number) == ("d", 3)
+        live = workers.everyone(session)
+        tuning.orphan_all(session)
+        assert tuning.lease(session, "tuner", live, 70.0, 99.0) is first
+        assert first.compiler == "gcc 12"
     database.close()
 
 

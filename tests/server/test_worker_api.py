@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from db import workers
 from tests.server.conftest import FakeWorker, failed, ok, serving
-from tests.server.queued import queue_candidates
+from tests.server.queued import queue_candidates, writing
 from tuner.codegen.kernel import GENERATOR
 from tuner.record import Purpose, Timing
 
@@ -29,6 +30,15 @@ def test_a_worker_with_another_generator_is_told_so(server, worker):
     answer = worker.http.post("/v1/worker/enrol", json=body)
     assert (answer.status_code, answer.json()["type"]) == (426, "other-generator")
     assert GENERATOR in answer.json()["detail"]
+
+
+def test_a_worker_that_outlived_its_servers_version_gets_no_more_work(server, worker):
+    queued(server, "a")
+    with writing(server) as session:
+        workers.get(session, worker.id).generator = "g1:older"
+    answer = worker.claim()
+    assert (answer.status_code, answer.json()["type"]) == (426, "other-generator")
+    assert "the worker's g1:older" in answer.json()["detail"]
 
 
 def test_a_target_that_nobody_knows_cannot_be_enrolled(server, worker):

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tuner.codegen.kernel import generate
+from tuner.codegen.kernel import GENERATOR, generate
 from tuner.ir.show import show
 from tuner.log import LoggedWorkload, MemoryLog, RecordFilter, TuningLog
-from tuner.record import Candidate, Measurement, Outcome, Peaks, Purpose, Record
+from tuner.record import Candidate, Measurement, Outcome, Peaks, Purpose, Record, Setup
 from tuner.schedule.steps import schedule_from_json
 from tuner.target import target
 from tuner.workload.workload import Workload
 
 MACHINE = "f1:test"
+COMPILER = "cc 1"
+SETUP = Setup(MACHINE, GENERATOR, COMPILER)
 
 
 def by_hash(steps: dict[str, Any]) -> Measurement:
@@ -48,13 +51,14 @@ class FakeBench:
     def __init__(
         self, workloads: Sequence[Workload], log: TuningLog | None = None,
         measure: Callable[[dict[str, Any]], Measurement] = by_hash, job: str = "job",
+        setup: Setup = SETUP,
     ) -> None:  # fmt: skip
         self.log = log or MemoryLog()
         self.workloads = {w.hash: w for w in workloads}
         for w in workloads:
             self.log.add_workload(LoggedWorkload(hash=w.hash, text=text_of(w)))
         self.clock = Clock()
-        self.measure, self.job = measure, job
+        self.measure, self.job, self.setup = measure, job, setup
         self.rng = np.random.default_rng(0)
         #: every submission, in order
         self.submitted: list[list[Candidate]] = []
@@ -75,7 +79,10 @@ class FakeBench:
         if self.absent >= 0:
             self.clock.now += wait_s
             return None
-        return MACHINE
+        return self.setup.fingerprint
+
+    def compiler(self) -> str:
+        return self.setup.compiler
 
     def peaks(self) -> Peaks | None:
         return Peaks(flops_per_s=1e11, copy_bytes_per_s=1e11)
@@ -126,8 +133,11 @@ class FakeBench:
             measurement = self._many_samples(candidate, measurement)
         return Record(
             id=candidate.id, workload=candidate.workload, target=candidate.target,
-            fingerprint=MACHINE, steps=candidate.steps, purpose=candidate.purpose,
-            measurement=measurement, job=self.job,
+            fingerprint=self.setup.fingerprint, steps=candidate.steps, purpose=candidate.purpose,
+            measurement=replace(
+                measurement, generator=self.setup.generator, compiler=self.setup.compiler
+            ),
+            job=self.job, number=candidate.number,
         )  # fmt: skip
 
     def _many_samples(self, candidate: Candidate, once: Measurement) -> Measurement:

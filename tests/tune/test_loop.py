@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks.round_robin import RoundRobin
-from tests.tune.fake_bench import MACHINE, FakeBench, by_hash
+from tests.tune.fake_bench import COMPILER, MACHINE, SETUP, FakeBench, by_hash
 from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
+from tuner.codegen.kernel import GENERATOR
 from tuner.errors import Conflict
 from tuner.features.table import FEATURE_VERSION
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
-from tuner.record import Purpose
+from tuner.record import Purpose, Setup
 from tuner.search import STRATEGIES
 from tuner.tune import learner
 from tuner.tune.job import State
@@ -177,6 +178,59 @@ def test_a_loop_killed_in_the_play_off_does_not_repeat_it():
     assert tuned.best.ci_s is not None
 
 
+def test_candidates_are_numbered_in_the_order_in_which_the_job_asks():
+    bench = FakeBench([MATMUL, SOFTMAX])
+    run(bench, MATMUL, SOFTMAX, trials=40)
+    asked = [c for round_ in bench.submitted for c in round_]
+    assert [c.number for c in asked] == list(range(1, len(asked) + 1))
+    numbers = {c.id: c.number for c in asked}
+    assert {r.id: r.number for r in bench.log.records(RecordFilter())} == numbers
+
+
+def test_a_later_life_of_a_job_goes_on_counting():
+    bench = FakeBench([MATMUL])
+    run(bench, MATMUL, trials=20)
+    first = max(r.number for r in bench.log.records(RecordFilter()))
+    bench.submitted.clear()
+    run(bench, MATMUL, trials=30)
+    assert min(c.number for c in bench.searched()) == first + 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [Setup("f1:other", GENERATOR, COMPILER), Setup(MACHINE, "g1:other", COMPILER),
+     Setup(MACHINE, GENERATOR, "cc 2")],
+)  # fmt: skip
+def test_records_of_another_setup_count_for_nothing_but_teach_as_a_group_of_their_own(
+    monkeypatch, other
+):
+    before = FakeBench([MATMUL], setup=other, job="before", measure=quickly)
+    tune(replace(job(MATMUL), id="before"), before.log, before, Silence(), before.clock)
+    assert len(before.searched()) == 36
+    taught = []
+    fit = learner.fit
+    monkeypatch.setattr(
+        learner, "fit", lambda examples, seed: taught.append(examples) or fit(examples, seed)
+    )
+    bench = FakeBench([MATMUL], log=before.log)
+    (tuned,) = run(bench, MATMUL)
+    # The same seed asks for the same schedules: nothing was left out as measured.
+    assert {steps_key(c.steps) for c in before.searched()} & {
+        steps_key(c.steps) for c in bench.searched()
+    }
+    assert bench.searched()[0].timing.incumbent_s is None
+    assert tuned.best.median_s >= 1e-3
+    groups = [f"{MATMUL.hash}/{s.fingerprint}/{s.generator}/{s.compiler}" for s in (other, SETUP)]
+    assert set(taught[0].group) == {groups[0]}
+    assert set(taught[-1].group) == set(groups)
+
+
+def quickly(steps):
+    """Ten times as fast as `by_hash`."""
+    found = by_hash(steps)
+    return replace(found, median_s=found.median_s / 10)
+
+
 def test_progress_tells_rounds_trials_bests_and_ends():
     heard = Listening()
     bench = FakeBench([MATMUL])
@@ -211,7 +265,7 @@ def test_other_workloads_teach_the_first_round(monkeypatch):
     later = FakeBench([SOFTMAX], log=bench.log, job="later")
     tune(replace(job(SOFTMAX, trials=12), id="later"), later.log, later, Silence(), later.clock)
     assert len(taught[0]) == 3 * ROUND
-    assert set(taught[0].group) == {f"{MATMUL.hash}/{MACHINE}"}
+    assert set(taught[0].group) == {f"{MATMUL.hash}/{MACHINE}/{GENERATOR}/{COMPILER}"}
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))

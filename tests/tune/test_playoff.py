@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.tune.fake_bench import MACHINE, FakeBench, by_hash
+from tests.tune.fake_bench import MACHINE, SETUP, FakeBench, by_hash
 from tests.tune.jobs import AVX512, MATMUL, job, run
 from tuner.record import Measurement, Outcome, Purpose, Record
 from tuner.tune.playoff import MAX_LEADERS, interval, leaders, ranking
@@ -13,7 +13,7 @@ from tuner.tune.track import Track
 
 def track(*seconds, shas=None):
     """A track whose records have these medians, None for failures."""
-    found = Track(job(MATMUL), MATMUL, MACHINE)
+    found = Track(job(MATMUL), MATMUL, SETUP)
     for n, median in enumerate(seconds):
         outcome = Outcome.OK if median else Outcome.CRASH
         found.records.append(Record(

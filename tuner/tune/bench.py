@@ -19,6 +19,9 @@ class Bench(Protocol):
         """The machine that measures this job, from the first call that finds one until the job's
         end; None if no worker of the target was seen within `wait_s`."""
 
+    def compiler(self) -> str:
+        """What builds this job's candidates on that machine, as its measurements name it."""
+
     def peaks(self) -> Peaks | None:
         """What that machine can do at most; None until it was measured."""
 

@@ -12,7 +12,7 @@ from tuner.errors import TilewrightError
 from tuner.frontends.text import parse
 from tuner.log import UNMEASURED, RecordFilter, TuningLog
 from tuner.model.cost import Examples, FeatureTable, together
-from tuner.record import Outcome, Purpose, Record
+from tuner.record import Outcome, Purpose, Record, Setup
 from tuner.schedule.steps import schedule_from_json
 from tuner.space.build import space_of
 from tuner.space.knobs import Floats
@@ -48,32 +48,36 @@ def located(space: Space, records: Sequence[Record]) -> tuple[Population, Floats
 
 
 def examples_of(
-    table: FeatureTable, points: Population, seconds: Floats, workload: str, fingerprint: str
+    table: FeatureTable, points: Population, seconds: Floats, workload: str, setup: Setup
 ) -> Examples:
-    """Examples of one workload on one machine."""
-    group = f"{workload}/{fingerprint}"
+    """Examples of one workload on one setup."""
+    group = "/".join((workload, setup.fingerprint, setup.generator, setup.compiler))
     return Examples(table.of(points), seconds, (group,) * len(points))
 
 
-def history(log: TuningLog, target: Target, own: Sequence[str], fingerprint: str) -> Examples:
-    """Search trials on `target`, but for those of workloads `own` on this very machine."""
+def history(log: TuningLog, target: Target, own: Sequence[str], setup: Setup) -> Examples:
+    """Search trials on `target`, but for those of workloads `own` on this very setup."""
     found = log.records(RecordFilter(target=target.name, purpose=Purpose.SEARCH))
     others = [
         r
         for r in found
-        if not (r.workload in own and r.fingerprint == fingerprint)
-        and r.measurement.outcome not in UNMEASURED
+        if not (r.workload in own and setup.made(r)) and r.measurement.outcome not in UNMEASURED
     ]
-    others = sorted(others[-MAX_RECORDS:], key=lambda r: (r.workload, r.fingerprint, r.sequence))
+    others = sorted(others[-MAX_RECORDS:], key=lambda r: (*_place(r), r.sequence))
     parts = []
-    for (hash_, machine), group in groupby(others, key=lambda r: (r.workload, r.fingerprint)):
-        parts.append(_of_workload(log, hash_, machine, list(group), target))
+    for _, group in groupby(others, key=_place):
+        parts.append(_of_one_place(log, list(group), target))
     return together(parts)
 
 
-def _of_workload(
-    log: TuningLog, workload: str, fingerprint: str, records: list[Record], target: Target
-) -> Examples:
+def _place(record: Record) -> tuple[str, ...]:
+    """What records have to share to compare."""
+    setup = Setup.of(record)
+    return record.workload, setup.fingerprint, setup.generator, setup.compiler
+
+
+def _of_one_place(log: TuningLog, records: list[Record], target: Target) -> Examples:
+    workload = records[0].workload
     try:
         program = parse(log.workload(workload).text)
         space = space_of(program, target)
@@ -82,4 +86,4 @@ def _of_workload(
         return together([])
     points, seconds = located(space, records)
     table = FeatureTable(program, space, target)
-    return examples_of(table, points, seconds, workload, fingerprint)
+    return examples_of(table, points, seconds, workload, Setup.of(records[0]))

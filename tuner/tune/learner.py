@@ -8,6 +8,7 @@ from tuner.features.table import FEATURE_VERSION
 from tuner.log import SavedModel, TuningLog
 from tuner.model.cost import AnalyticModel, CostModel, together
 from tuner.model.xgb import RankingModel, fit
+from tuner.record import Setup
 from tuner.tune.history import history
 from tuner.tune.job import TuneJob
 from tuner.tune.track import Track
@@ -16,12 +17,10 @@ from tuner.tune.track import Track
 class Learner:
     """Fits the model to the target's log and to what the job's tracks have been told."""
 
-    def __init__(
-        self, job: TuneJob, log: TuningLog, fingerprint: str, tracks: Sequence[Track]
-    ) -> None:
+    def __init__(self, job: TuneJob, log: TuningLog, setup: Setup, tracks: Sequence[Track]) -> None:
         self._job, self._log, self._tracks = job, log, tracks
         own = [w.hash for w in job.workloads]
-        self._history = history(log, job.target, own, fingerprint)
+        self._history = history(log, job.target, own, setup)
         self.model: CostModel = self._fitted() or self._saved() or AnalyticModel()
 
     def learn(self) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from tuner.codegen.kernel import GENERATOR
 from tuner.errors import EmptySpaceError, SearchError
 from tuner.log import RecordFilter, TuningLog
-from tuner.record import Candidate, Purpose, Record
+from tuner.record import Candidate, Purpose, Record, Setup
 from tuner.tune.bench import Bench
 from tuner.tune.ending import Endings
 from tuner.tune.history import seconds_of
@@ -75,6 +76,8 @@ class _Tuning:
         self._endings = Endings(job, log, progress)
         self._tracks: list[Track] = []
         self._issued = 0
+        #: candidates of any purpose that the job has asked for
+        self._asked = 0
         self._learner: Learner
 
     def run(self) -> list[Tuned]:
@@ -93,20 +96,20 @@ class _Tuning:
             self._learner.save()
         return self._endings.in_order()
 
-    def _machine(self) -> str:
+    def _machine(self) -> Setup:
         """Waits for a worker, not against the job's seconds."""
         while True:
             fingerprint = self._bench.fingerprint(TICK_S)
             if fingerprint is not None:
-                return fingerprint
+                return Setup(fingerprint, GENERATOR, self._bench.compiler())
             self._check_cancelled()
             self._deadline = self._clock() + self._job.seconds
 
-    def _open(self, fingerprint: str) -> None:
+    def _open(self, setup: Setup) -> None:
         """Sets up each workload's search and takes up what an earlier life of the job left."""
         for workload in self._job.workloads:
             try:
-                track = Track(self._job, workload, fingerprint)
+                track = Track(self._job, workload, setup)
             except (EmptySpaceError, SearchError) as error:
                 self._endings.without_search(workload, f"no schedule to try: {error}")
                 continue
@@ -117,12 +120,15 @@ class _Tuning:
             [weights.get(t.workload.hash, 1.0) for t in self._tracks]
         )
         self._take_up()
-        self._learner = Learner(self._job, self._log, fingerprint, self._tracks)
+        self._learner = Learner(self._job, self._log, setup, self._tracks)
 
     def _take_up(self) -> None:
-        where = RecordFilter(job=self._job.id, purpose=Purpose.SEARCH)
-        spent = self._log.records(where)
-        open_yet = [c for c in self._bench.outstanding() if c.purpose is Purpose.SEARCH]
+        known = self._log.records(RecordFilter(job=self._job.id))
+        queued = self._bench.outstanding()
+        numbers = [r.number for r in known] + [c.number for c in queued]
+        self._asked = max(numbers, default=0)
+        spent = [r for r in known if r.purpose is Purpose.SEARCH]
+        open_yet = [c for c in queued if c.purpose is Purpose.SEARCH]
         self._issued = len({r.id for r in spent} | {c.id for c in open_yet})
         for task, track in enumerate(self._tracks):
             own = [r for r in spent if r.workload == track.workload.hash]
@@ -162,11 +168,17 @@ class _Tuning:
             if track.dry:
                 self._scheduler.close(turn.task)
             if candidates:
-                self._bench.submit(candidates)
+                self._submit(candidates)
                 self._issued += len(candidates)
                 self._scheduler.asked(turn.task, len(candidates))
                 self._rounds.append(_Round(turn.task, tuple(candidates)))
                 self._tell_round(track, len(candidates))
+
+    def _submit(self, candidates: Sequence[Candidate]) -> None:
+        """Numbers them in the order in which the job asks for them, and queues them."""
+        numbered = [replace(c, number=self._asked + n) for n, c in enumerate(candidates, 1)]
+        self._asked += len(numbered)
+        self._bench.submit(numbered)
 
     def _collect(self, until: float) -> None:
         left = max(0.0, min(TICK_S, until - self._clock()))
@@ -214,7 +226,7 @@ class _Tuning:
         for track in self._tracks:
             candidates = leaders(track)
             if candidates:
-                self._bench.submit(candidates)
+                self._submit(candidates)
                 wanted |= {c.id for c in candidates}
         while not wanted <= self._results.keys():
             self._check_cancelled()

@@ -11,7 +11,7 @@ import numpy as np
 
 from tuner.log import UNMEASURED, RecordFilter, TuningLog, steps_key
 from tuner.model.cost import NO_EXAMPLES, CostModel, FeatureTable, together
-from tuner.record import Candidate, Outcome, Purpose, Record, Timing
+from tuner.record import Candidate, Outcome, Purpose, Record, Setup, Timing
 from tuner.schedule.steps import schedule_to_json
 from tuner.search import STRATEGIES
 from tuner.space.build import space_of
@@ -26,16 +26,16 @@ _NAMESPACE = uuid.UUID("6f2b6f0e-8f4b-5d0c-9a54-3f0a2f5f7c11")
 class Track:
     """The search for one workload."""
 
-    def __init__(self, job: TuneJob, workload: Workload, fingerprint: str) -> None:
+    def __init__(self, job: TuneJob, workload: Workload, setup: Setup) -> None:
         """Raises EmptySpaceError, and SearchError where the strategy cannot search the space."""
-        self.workload, self.fingerprint = workload, fingerprint
+        self.workload, self.setup = workload, setup
         self._job = job
         self.space = space_of(workload.program, job.target)
         rng = np.random.default_rng((job.seed, int(workload.hash[-12:], 16)))
         self._strategy = STRATEGIES[job.strategy](self.space, rng)
         self._table = FeatureTable(workload.program, self.space, job.target)
         self.examples = NO_EXAMPLES
-        #: search records that count, on this machine, from this job or an earlier one
+        #: search records that count, of this setup, from this job or an earlier one
         self.records: list[Record] = []
         #: of this job only: outcome -> trials
         self.outcomes: Counter[str] = Counter()
@@ -52,11 +52,9 @@ class Track:
         return min(passed, key=lambda r: (seconds_of(r), r.id), default=None)
 
     def resume(self, log: TuningLog) -> None:
-        """Learns from every search trial that this machine has had of this workload."""
-        at = (self.workload.hash, self._job.target.name, self.fingerprint)
-        where = RecordFilter(
-            workload=at[0], target=at[1], fingerprint=at[2], purpose=Purpose.SEARCH
-        )
+        """Learns from every search trial that this setup has had of this workload."""
+        at = (self.workload.hash, self._job.target.name, self.setup)
+        where = RecordFilter(workload=at[0], target=at[1], setup=at[2], purpose=Purpose.SEARCH)
         found = [r for r in log.records(where) if r.measurement.outcome not in UNMEASURED]
         self._strategy.exclude(log.measured(*at))
         self._learn(found)
@@ -102,5 +100,5 @@ class Track:
         self.records += records
         points, seconds = located(self.space, records)
         self._strategy.tell(points, seconds)
-        new = examples_of(self._table, points, seconds, self.workload.hash, self.fingerprint)
+        new = examples_of(self._table, points, seconds, self.workload.hash, self.setup)
         self.examples = together([self.examples, new])
