@@ -7,7 +7,7 @@ conflicting instances, and the terms that the outputs hold in the end.
 
 Accumulations of one reducer gather in a multiset, so their order is free. In a vectorized loop each
 statement reads in all lanes, at one time, before it writes in all of them, at one time. Iterations
-of a parallel loop run in turn, and what they touch is compared.
+of a parallel or bound loop run in turn, and what they touch is compared.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Run:
     #: the term that each element holds
     memory: dict[Element, int] = field(default_factory=dict)
     clock: int = 0
-    #: whether iterations of a parallel loop would meet
+    #: whether iterations of a parallel or bound loop would meet
     races: bool = False
 
 
@@ -138,7 +138,7 @@ def run(program: Program, terms: Terms) -> Run:
 class _Machine:
     def __init__(self, program: Program, terms: Terms) -> None:
         self._program, self._terms, self.run = program, terms, Run()
-        #: what has run since the last iteration of a parallel loop began
+        #: what has run since the last iteration of a parallel or bound loop began
         self._log: list[Done] = []
 
     def body(self, body: Body, at: dict[str, int]) -> None:
@@ -147,13 +147,8 @@ class _Machine:
                 case For(kind=LoopKind.VECTORIZED):
                     for inner in stmt.body:
                         self._together(inner, [{**at, stmt.var: n} for n in range(stmt.extent)])
-                case For(kind=LoopKind.PARALLEL):
-                    iterations = []
-                    for n in range(stmt.extent):
-                        self._log = []
-                        self.body(stmt.body, {**at, stmt.var: n})
-                        iterations.append(_touched(self._log))
-                    self.run.races |= self._race(iterations)
+                case For(kind=kind) if kind is LoopKind.PARALLEL or kind.is_bound:
+                    self._spread(stmt, at)
                 case For():
                     for n in range(stmt.extent):
                         self.body(stmt.body, {**at, stmt.var: n})
@@ -163,12 +158,23 @@ class _Machine:
                 case Store():
                     self._together(stmt, [at])
 
-    def _race(self, iterations: list[dict[Element, list[str]]]) -> bool:
-        """Whether one iteration writes what another touches, but in a local buffer of which each
-        gives every element a value first."""
+    def _spread(self, loop: For, at: dict[str, int]) -> None:
+        """A loop whose iterations come in any order."""
+        before, iterations = self._log, []
+        for n in range(loop.extent):
+            self._log = []
+            self.body(loop.body, {**at, loop.var: n})
+            iterations.append(self._log)
+        self.run.races |= self._race(loop.kind, [_touched(log) for log in iterations])
+        self._log = [*before, *(done for log in iterations for done in log)]
+
+    def _race(self, kind: LoopKind, iterations: list[dict[Element, list[str]]]) -> bool:
+        """Whether one iteration writes what another touches, but in a buffer that each has for
+        itself and of which it gives every element a value first."""
+        scopes = (Scope.LOCAL, Scope.SHARED) if kind.is_block else (Scope.LOCAL,)
         for element in {e for touched in iterations for e in touched}:
             uses = [touched[element] for touched in iterations if element in touched]
-            local = self._program.buffer(element[0]).scope is Scope.LOCAL
+            local = self._program.buffer(element[0]).scope in scopes
             own = local and all(use[0] == "assign" for use in uses)
             if len(uses) > 1 and not own and any(set(use) != {"read"} for use in uses):
                 return True

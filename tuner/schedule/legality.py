@@ -207,16 +207,14 @@ def check_moved_ahead(
         if equal is None or (equal == names and a.position < b.position):
             continue
         shown = _shown([(b, a, (_program_order(b, a),))], ranges, guards)
-        if shown and equal == names:
-            raise ScheduleError(
-                f"{a.text()} cannot move ahead of {b.text()}, which comes before it{shown}"
-            )
         if shown:
-            raise ScheduleError(
-                f"{_pair(a, b)} may meet in different iterations of "
+            why = (
+                f"{a.text()} cannot move ahead of {b.text()}, which comes before it"
+                if equal == names
+                else f"{_pair(a, b)} may meet in different iterations of "
                 f"{', '.join(sorted(names - equal))}: the first cannot move ahead of all of them"
-                f"{shown}"
             )
+            raise ScheduleError(f"{why}{shown}")
 
 
 def check_read_first(

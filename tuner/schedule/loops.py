@@ -8,7 +8,7 @@ from dataclasses import replace
 from tuner.dtypes import BOOL, INDEX
 from tuner.errors import ScheduleError
 from tuner.ir.affine import conjuncts, simplify_cond
-from tuner.ir.nodes import Call, Const, Expr, For, If, LoopKind, Program, Stmt, Var
+from tuner.ir.nodes import Call, Const, Expr, For, If, Program, Stmt, Var
 from tuner.ir.visit import Body, is_const, loops, rewrite_body, substitute
 from tuner.schedule.access import accesses_of
 from tuner.schedule.legality import check_order
@@ -103,7 +103,7 @@ def reorder(program: Program, step: Reorder) -> Program:
             for k in range(8):  ->         for i in range(4):
                 c[i] += a[i, k]                c[i] += a[i, k]
 
-    Legal where the loops perfectly contain each other, none of them is vectorized, and no two
+    Legal where the loops perfectly contain each other, all of them are serial, and no two
     instances that conflict (accumulations with one reducer do not) change places. Guards between
     the loops move below them.
     """
@@ -133,8 +133,6 @@ def reorder(program: Program, step: Reorder) -> Program:
 def _segment(whole: Chain, names: tuple[str, ...]) -> tuple[For, ...]:
     """The part of the chain from its first loop to the innermost of `names`."""
     last = max(i for i, name in enumerate(whole.names()) if name in names)
-    if any(loop.kind == LoopKind.VECTORIZED for loop in whole.loops[: last + 1]):
-        raise ScheduleError("a vectorized loop stays innermost: reorder before vectorizing")
     return whole.loops[: last + 1]
 
 
@@ -238,11 +236,9 @@ def add_unit_loop(program: Program, step: AddUnitLoop) -> Program:
             y[i] = x[i]                    for i in range(8):
                                                y[i] = x[i]
 
-    Legal for every loop that is not vectorized; the new loop is serial.
+    Legal for every loop; the new one is serial.
     """
     place = find(program, step.loop)
-    if place.loop.kind is LoopKind.VECTORIZED:
-        raise ScheduleError(f"{step.loop!r} is vectorized: add the loop before that")
     check_fresh(program, step.unit)
     (unit,) = serial((step.unit,), (1,))
     return put(program, place, (replace(unit, body=(place.loop,)),))
