@@ -88,7 +88,7 @@ def run(
 ) -> dict[str, np.ndarray]:
     """The outputs of the program `text`, scheduled as it is written, on `target`."""
     program = parse(text)
-    code = translate(lower(program, target), "tw_test")
+    code = translate(lower(program, target), "tw_test", isa=target.isa)
     library = load(code, target.flags, compiler)
     return call(library, "tw_test", program, inputs, shift)
 

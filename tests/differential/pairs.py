@@ -144,7 +144,7 @@ def interpreted(pair: Pair) -> Arrays:
 
 def translated(pair: Pair, target: Target) -> Translation:
     """The C of the scheduled program, its bound loops one iteration after the other."""
-    return translate(lower(unbound(pair.scheduled), target), _name(pair))
+    return translate(lower(unbound(pair.scheduled), target), _name(pair), isa=target.isa)
 
 
 def compiled(pairs: list[Pair], target: Target) -> list[Arrays]:

@@ -53,7 +53,7 @@ DEFECTS = {
     "softmax": {
         "dropped term": [("range(1024):\n            total", "range(1023):\n            total")],
         "stale tail": [("range(1024):\n            y", "range(1023):\n            y")],
-        "swapped tile": [("y[i, j] / total[i]", "y[i, (j + 16) % 1024] / total[i]")],
+        "swapped tile": [("y[i, j] * inverse", "y[i, (j + 16) % 1024] * inverse")],
     },
 }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from tuner.codegen import avx512
 from tuner.codegen.c_exprs import ExprPrinter
 from tuner.codegen.c_family import LANES, BodyPrinter
 from tuner.codegen.dialect import Dialect
@@ -47,6 +48,9 @@ C = Dialect(
     barrier="",
 )  # fmt: skip
 
+#: C for targets with AVX-512.
+C_AVX512 = replace(C, vector_ops=avx512.VECTOR_OPS, whole_register=avx512.WHOLE_REGISTER)
+
 #: Bytes to which buffers in the workspace are aligned.
 ALIGNMENT = 64
 _WORKSPACE, _BASE = "workspace", "base"
@@ -63,16 +67,19 @@ class Translation:
     libs: tuple[str, ...]
 
 
-def translate(program: Program, name: str, threads: int = 1) -> Translation:
-    """The lowered `program` as a C function called `name`; `threads` share its parallel loops.
-    Raises CodegenError."""
+def translate(
+    program: Program, name: str, threads: int = 1, isa: Iterable[str] = ()
+) -> Translation:
+    """The lowered `program` as a C function called `name`; `threads` share its parallel loops, and
+    `isa` are features of the machine, as in targets. Raises CodegenError."""
+    dialect = C_AVX512 if set(isa) >= avx512.FEATURES else C
     for buffer in program.locals:
         if buffer.scope is Scope.SHARED:
             raise CodegenError(f"C has no shared memory for {buffer.name}: make it local or global")
-    helpers = Helpers(name, C)
+    helpers = Helpers(name, dialect)
     writes, loads = set(outputs(program)), Loads()
     exprs = ExprPrinter(
-        dialect=C,
+        dialect=dialect,
         helpers=helpers,
         buffers={b.name: b for b in program.buffers()},
         registers=registers(program, loads),

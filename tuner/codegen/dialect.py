@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tuner.dtypes import DType
 from tuner.errors import CodegenError
@@ -40,6 +40,10 @@ class Dialect:
     places: Mapping[LoopKind, str]
     #: the statement at which the threads of a block wait for each other; "" for none
     barrier: str
+    #: bodies of helpers that are instructions of their own: min and max of any vector of floats,
+    #: and functions of 16 f32
+    vector_ops: Mapping[str, str] = field(default_factory=dict)
+    whole_register: Mapping[str, str] = field(default_factory=dict)
 
     def type(self, dtype: DType) -> str:
         """The scalar type. Raises CodegenError where the dialect has none."""

@@ -23,11 +23,15 @@ from tuner.codegen.math_c import (
     UNSIGNED_FORMS,
     VECTOR_FORMS,
 )
-from tuner.dtypes import BF16, DTYPES, F32, DType
+from tuner.dtypes import BF16, DTYPES, F32, F64, DType
 from tuner.errors import CodegenError
 
 #: bytes of the shortest vector that reductions are done in
 MIN_BYTES = 16
+#: lanes of f32 for which Dialect.whole_register has bodies
+_WHOLE = 16
+#: what stands behind the name of an instruction on vectors of these
+_SUFFIX = {F32: "ps", F64: "pd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class Helpers:
             return self._select(helper)
         if helper.op == "sigmoid":
             return self._sigmoid(helper)
+        if helper.op in self.dialect.vector_ops and helper.dtype in _SUFFIX and helper.lanes > 1:
+            return self._vector_op(helper)
         if helper.op in VECTOR_FORMS and helper.dtype == F32 and self.dialect.vectors:
             return self._vector_form(helper)
         if helper.other and BF16 in (helper.dtype, helper.other):
@@ -171,13 +177,16 @@ class Helpers:
         return self.call(Helper(op, helper.dtype, helper.lanes))
 
     def _vector_form(self, helper: Helper) -> str:
-        """The scalar form is a lane of a vector, so that both round alike."""
-        lanes = max(4, helper.lanes)
-        if helper.lanes == 1:
-            vector = self.vector(F32, lanes)
-            body = f"    return {self.call(Helper(helper.op, F32, lanes))}(a - ({vector}){{}})[0];"
+        """Short forms, the scalar one first of all, are lanes of a vector, so that all round
+        alike."""
+        whole = self.dialect.whole_register
+        lanes = _WHOLE if helper.op in whole else max(4, helper.lanes)
+        if helper.lanes < lanes:
+            body = self._part_of(helper, lanes)
         else:
-            body = VECTOR_FORMS[helper.op].replace("{f}", self.vector(F32, lanes))
+            body = (whole.get(helper.op) or VECTOR_FORMS[helper.op]).replace(
+                "{f}", self.vector(F32, lanes)
+            )
             body = body.replace("{n}", str(lanes))
             body = body.replace("{u}", self.unsigned(DTYPES["i32"], lanes))
             if "{i}" in body:
@@ -187,6 +196,23 @@ class Helpers:
                     body = body.replace(f"{{{name}}}", self._beside(helper, name))
         kind = self.vector(F32, helper.lanes)
         return self._head(helper, kind, f"{kind} a") + "\n{\n" + body + "\n}\n"
+
+    def _part_of(self, helper: Helper, lanes: int) -> str:
+        """The body of a form that is part of the one of `lanes`."""
+        longer, vector = self.call(Helper(helper.op, F32, lanes)), self.vector(F32, lanes)
+        if helper.lanes == 1:
+            return f"    return {longer}(a - ({vector}){{}})[0];"
+        wide = _shuffled([i % helper.lanes for i in range(lanes)])
+        return (
+            f"    {vector} whole = {longer}({wide});\n"
+            f"    return {_shuffled(range(helper.lanes), 'whole')};"
+        )
+
+    def _vector_op(self, helper: Helper) -> str:
+        kind = self.vector(helper.dtype, helper.lanes)
+        body = self.dialect.vector_ops[helper.op].replace("{f}", kind)
+        body = body.replace("{n}", str(helper.lanes)).replace("{s}", _SUFFIX[helper.dtype])
+        return self._head(helper, kind, f"{kind} a, {kind} b") + "\n{\n" + body + "\n}\n"
 
     def _reduction(self, helper: Helper) -> str:
         """A tree: the upper half onto the lower, in shorter vectors down to 16 bytes, then by
@@ -249,5 +275,5 @@ class Helpers:
         return self.dialect.unsigned[f"i{dtype.bits}"]
 
 
-def _shuffled(lanes: Iterable[int]) -> str:
-    return f"__builtin_shufflevector(a, a, {', '.join(map(str, lanes))})"
+def _shuffled(lanes: Iterable[int], of: str = "a") -> str:
+    return f"__builtin_shufflevector({of}, {of}, {', '.join(map(str, lanes))})"

@@ -62,7 +62,9 @@ def generate(program: Program, schedule: Schedule, target: Target) -> Source:
     ]
     if target.kind == "opencl":
         return _opencl_source(program, name, opencl.translate(lowered, name), header)
-    return _source(program, name, translate(lowered, name, target.threads), target, header)
+    return _source(
+        program, name, translate(lowered, name, target.threads, target.isa), target, header
+    )
 
 
 def generate_wide(program: Program) -> Source:

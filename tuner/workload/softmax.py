@@ -1,4 +1,8 @@
-"""Softmax over rows, with the row's maximum subtracted first."""
+"""Softmax over rows, with the row's maximum subtracted first.
+
+Rows are multiplied by the inverse of their sum: a division for each element would cost as much as
+its exponential. A sum is 1 at least and `cols` at most, so the inverse neither overflows nor is
+subnormal, and adds half a unit in the last place."""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ def _text(size: Mapping[str, int], _: Mapping[str, str], dtype: str) -> str:
 def softmax(x: {dtype}[{rows}, {cols}], y: {dtype}[{rows}, {cols}]):
     top = buffer({dtype}[{rows}])
     total = buffer({dtype}[{rows}])
+    inverse = buffer({dtype}[{rows}])
     for i in range({rows}):
         top[i] = -inf
         for j in range({cols}):
@@ -22,8 +27,9 @@ def softmax(x: {dtype}[{rows}, {cols}], y: {dtype}[{rows}, {cols}]):
         total[i] = 0
         for j in range({cols}):
             total[i] += y[i, j]
+        inverse[i] = 1 / total[i]
         for j in range({cols}):
-            y[i, j] = y[i, j] / total[i]
+            y[i, j] = y[i, j] * inverse[i]
 """
 
 
