@@ -77,7 +77,7 @@ def run(url: str, token: str, name: str, options: Options | None = None) -> int:
     machine = look(compiler)
     with closing(Client(url, token)) as client:
         agent = Agent(client, compiler, machine, name, options)
-        with _signals(agent.drain), _on_cores(agent.free):
+        with drained_by_signals(agent.drain), _on_cores(agent.free):
             agent.work()
     return 0
 
@@ -264,7 +264,7 @@ def _served(machine: Machine, options: Options) -> list[str]:
 
 
 @contextmanager
-def _signals(drain: threading.Event) -> Iterator[None]:
+def drained_by_signals(drain: threading.Event) -> Iterator[None]:
     """SIGTERM and SIGINT drain, where this is the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -17,7 +17,7 @@ from tuner.schedule.steps import Split, schedule_to_json
 from tuner.space.build import space_of
 from tuner.target import target
 from workers.playoff import MIN_SAMPLES
-from workers.simulate.device import Device, Trial, spent_s
+from workers.simulate.device import Device, Trial
 from workers.simulate.faults import NO_FAULTS, SLOW_FACTOR, Fault, FaultsError, read_faults
 from workers.simulate.truth import simulated_seconds, true_seconds
 
@@ -204,7 +204,14 @@ def test_a_specification_reads_as_it_is_written():
     assert read_faults("") == NO_FAULTS
 
 
-def test_what_hardware_would_have_spent():
-    assert spent_s(device(faults=read_faults("hang=1")).measure(trial(limit_s=7.0))) > 7.0
-    timed = device().measure(trial(min_total_s=0.5))
-    assert 0.5 < spent_s(timed) < 0.7
+def test_latency_is_a_share_of_what_hardware_takes():
+    real, half = device(latency=1.0), device(latency=0.5)
+    timed = real.measure(trial(min_total_s=0.5))
+    assert timed.timing_s == pytest.approx(sum(timed.samples_s) * timed.calls_per_sample)
+    assert timed.timing_s > 0.5
+    for name in ("build_s", "check_s", "timing_s"):
+        spent = getattr(timed, name)
+        assert getattr(half.measure(trial(min_total_s=0.5)), name) == pytest.approx(spent / 2)
+        assert getattr(device().measure(trial()), name) == 0
+    hung = device(latency=1.0, faults=read_faults("hang=1")).measure(trial(limit_s=7.0))
+    assert hung.timing_s == 7.0

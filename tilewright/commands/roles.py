@@ -15,8 +15,10 @@ from typing import Annotated
 import typer
 
 from tilewright import connection
+from tilewright.commands import simulated
 from tilewright.supervisor import end_with_supervisor
 from tuner.errors import TilewrightError
+from tuner.model.machine import machine
 
 Data = Annotated[
     Path | None,
@@ -85,7 +87,8 @@ def tuner(data: Data = None) -> None:
     raise typer.Exit(run(Settings(database_url=database_url(folder))))
 
 
-def worker(
+def worker(  # noqa: PLR0913 - one argument for each option
+    *,
     url: Annotated[str | None, typer.Option(help="The server; TILEWRIGHT_URL if omitted.")] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token; TILEWRIGHT_TOKEN if omitted.")
@@ -94,13 +97,43 @@ def worker(
     target: Annotated[
         list[str] | None, typer.Option(help="Serve only this target of the machine's; repeatable.")
     ] = None,
+    simulate: simulated.Name = None,
+    count: simulated.Count = 1,
+    seed: simulated.Seed = 0,
+    noise: simulated.Noise = 0.0,
+    faults: simulated.FaultShares = "",
+    latency: simulated.Latency = 0.0,
 ) -> None:
-    """Run a worker: it measures candidates on this machine. Needs a C compiler."""
+    """Run a worker: it measures candidates on this machine, for which it needs a C compiler, or
+    simulates machines with --simulate."""
     _begin()
+    targets = tuple(target or ())
+    wanted = simulated.asked(simulate, count, seed, noise, faults, latency)
+    if wanted is not None:
+        raise typer.Exit(_simulate(wanted, url, token_file, name, targets))
     from workers.agent import Options, run
 
     here = connection.find_for_worker(url, token_file)
-    raise typer.Exit(run(here.url, here.token, name, Options(targets=tuple(target or ()))))
+    raise typer.Exit(run(here.url, here.token, name, Options(targets=targets)))
+
+
+def _simulate(
+    wanted: simulated.Asked,
+    url: str | None,
+    token_file: Path | None,
+    name: str,
+    targets: tuple[str, ...],
+) -> int:
+    from workers.simulate.device import Device
+    from workers.simulate.faults import read_faults
+    from workers.simulate.worker import Fleet, run
+
+    device = Device(
+        machine=machine(wanted.name), seed=wanted.seed, noise=wanted.noise,
+        faults=read_faults(wanted.faults), latency=wanted.latency,
+    )  # fmt: skip
+    here = connection.find_for_worker(url, token_file)
+    return run(here.url, here.token, name, Fleet(device, wanted.count, targets))
 
 
 def _begin() -> None:

@@ -6,7 +6,7 @@ number as well: who measures it, when, and beside what else makes no difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -60,6 +60,8 @@ class Device:
     #: sigma of the logarithm of one sample
     noise: float = 0.0
     faults: Faults = NO_FAULTS
+    #: share of the seconds that hardware would take which a trial really takes
+    latency: float = 0.0
     #: leave out generating the code of search trials, which is nine tenths of the work: their
     #: records have no source's sum, and what only a generator refuses is timed like all others
     quick: bool = False
@@ -112,6 +114,8 @@ class Device:
         fault = self.fault(trial)
         outcome, detail = _verdict(fault, seconds, trial.timing)
         measured = self._result(trial, outcome, detail, made)
+        if outcome is Outcome.TIMEOUT:
+            return replace(measured, timing_s=self.latency * trial.timing.limit_s)
         if outcome is not Outcome.OK:
             return measured
         slowed = seconds * (SLOW_FACTOR if fault is Fault.SLOW else 1.0)
@@ -127,6 +131,7 @@ class Device:
         return Measurement(
             outcome=outcome, detail=detail, source_sha256=made[0], generator=GENERATOR,
             compiler=self.compiler, flags=made[1], timing=trial.timing,
+            build_s=self.latency * BUILD_S,
         )  # fmt: skip
 
     def _timed(self, measured: Measurement, trial: Trial, seconds: float) -> Measurement:
@@ -141,7 +146,8 @@ class Device:
             enough |= np.minimum.accumulate(samples) > timing.slow_factor * timing.incumbent_s
         ends = np.flatnonzero(enough & (taken >= least))
         kept = [float(s) for s in samples[: ends[0] + 1 if len(ends) else len(samples)]]
-        return with_samples(measured, kept, calls, 0.0)
+        checked = replace(measured, check_s=self.latency * CHECK_S)
+        return with_samples(checked, kept, calls, self.latency * sum(kept) * calls)
 
     def _disturbances(self, trial: Trial) -> Floats:
         """What disturbs each sample, in units of the noise, as many as there may be samples."""
@@ -152,15 +158,6 @@ class Device:
         else:
             common = normals(key("moment", of), 1)
         return np.asarray(np.sqrt(1.0 - COMMON) * own + np.sqrt(COMMON) * common)
-
-
-def spent_s(measurement: Measurement) -> float:
-    """Seconds that a worker on hardware would have been busy with the candidate."""
-    if measurement.outcome is Outcome.REFUSED:
-        return BUILD_S
-    if measurement.outcome is Outcome.TIMEOUT:
-        return BUILD_S + measurement.timing.limit_s
-    return BUILD_S + CHECK_S + sum(measurement.samples_s) * measurement.calls_per_sample
 
 
 def _verdict(fault: Fault | None, seconds: float, timing: Timing) -> tuple[Outcome, str]:
