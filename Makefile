@@ -23,6 +23,7 @@ check: $(VENV)/installed-test ## style, types, import layers, sizes, generated p
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m tools.check_sizes
 	@$(BIN)/python -m tools.primitives_page --check
+	@$(BIN)/python -m tools.features_page --check
 
 bench: compiler $(VENV)/installed-run ## measure against the machine's peaks and numpy
 	@$(BIN)/python -m benchmarks.run

@@ -10,12 +10,12 @@ import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from pathlib import Path
 
+from tools.generated import DOCS, deliver
 from tuner.schedule.apply import REWRITES
 from tuner.schedule.steps import STEPS, Step
 
-PAGE = Path(__file__).parent.parent / "docs" / "primitives.md"
+PAGE = DOCS / "primitives.md"
 COMMAND = "python -m tools.primitives_page"
 
 #: The families, in the order of the page, and the order of the primitives in each. A primitive that
@@ -81,14 +81,7 @@ def _primitive(name: str, kind: type[Step]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the page, or say whether it is fresh."""
-    fresh = page()
-    if "--check" not in arguments:
-        PAGE.write_text(fresh, "utf-8")
-        return 0
-    if PAGE.exists() and PAGE.read_text("utf-8") == fresh:
-        return 0
-    print(f"{PAGE.name} is not what the docstrings are today: run {COMMAND}", file=sys.stderr)
-    return 1
+    return deliver(PAGE, page(), "the docstrings are", COMMAND, arguments)
 
 
 if __name__ == "__main__":

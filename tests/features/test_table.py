@@ -3,37 +3,38 @@
 import numpy as np
 import pytest
 
-from tests.features.concrete import features_of
-from tests.space.programs import PROGRAMS, operator
+from tests.features.concrete import HARDWARE, WORKLOADS, draws, features_of
+from tests.space.programs import operator
 from tuner.features.table import FEATURES, features
 from tuner.schedule.apply import apply
 from tuner.space.build import space_of
 from tuner.target import target
 
 AVX512 = target("cpu-avx512-1t")
+NAMES = list(FEATURES)
 COLUMN = {name: i for i, name in enumerate(FEATURES)}
 
 
-def drawn(program, n, seed=0):
-    space = space_of(program, AVX512)
-    return space, space.sample(np.random.default_rng(seed), n)
-
-
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+@pytest.mark.parametrize("name", sorted(WORKLOADS))
 def test_features_equal_those_of_the_scheduled_program(name):
-    program = PROGRAMS[name]
-    space, points = drawn(program, 10)
-    table = features(program, space, points, AVX512)
-    assert table.shape == (10, len(FEATURES))
-    assert np.isfinite(table).all()
-    for row in range(10):
-        concrete = features_of(program, apply(program, space.schedule(points, row)), AVX512)
-        np.testing.assert_allclose(table[row], concrete, err_msg=str(space.values(points, row)))
+    program = WORKLOADS[name]
+    for hardware in HARDWARE:
+        for space, points, scheduled in draws(program, hardware, 1):
+            table = features(program, space, points, hardware)
+            assert table.shape == (len(points), len(FEATURES))
+            assert np.isfinite(table).all()
+            for row, one in enumerate(scheduled):
+                differing = np.flatnonzero(table[row] != features_of(program, one, hardware))
+                assert not len(differing), (
+                    f"{hardware.name} {space.values(points, row)}: "
+                    f"{[NAMES[column] for column in differing]}"
+                )
 
 
 def test_a_point_has_its_features_whatever_stands_beside_it():
     program = operator("matmul", m=96, n=96, k=96)
-    space, points = drawn(program, 200)
+    space = space_of(program, AVX512)
+    points = space.sample(np.random.default_rng(0), 200)
     together = features(program, space, points, AVX512)
     alone = features(program, space, points.take(np.array([17, 3])), AVX512)
     np.testing.assert_array_equal(together[[17, 3]], alone)
@@ -90,6 +91,6 @@ def test_rows_a_power_of_two_apart_share_sets():
     assert aliased["main_aliased"] > 4 * spread["main_aliased"]
 
 
-def test_every_feature_has_a_unit():
-    assert len(FEATURES) >= 40
-    assert all(FEATURES.values())
+def test_every_feature_has_a_unit_and_a_meaning():
+    assert len(FEATURES) >= 64
+    assert all(feature.unit and feature.meaning for feature in FEATURES.values())

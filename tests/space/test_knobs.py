@@ -90,7 +90,6 @@ def test_size_is_never_compared():
     assert Size(("a",))
 
 
-def test_only_zero_or_not_decides_about_a_size():
-    column = np.array([0, 2, 4])
-    assert Knob("k", (0, 2, 4)).family(column).tolist() == [0, 1, 1]
-    assert Knob("k", (0, 2, 4), structural=True).family(column).tolist() == [0, 2, 4]
+def test_values_of_one_kind_lead_to_the_same_steps():
+    assert Knob("k", (0, 2, 4)).kinds().tolist() == [0, 1, 1]
+    assert Knob("k", (0, 2, 4), structural=True).kinds().tolist() == [0, 1, 2]

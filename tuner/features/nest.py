@@ -24,6 +24,7 @@ from tuner.ir.nodes import (
     LoopKind,
     Program,
     Scope,
+    Select,
     Stmt,
     Store,
     Var,
@@ -91,6 +92,12 @@ class Access:
 
     buffer: str
     dims: tuple[Dim, ...]
+    #: in a branch of a selection: it need not stay inside of the buffer wherever the store runs
+    selected: bool = False
+
+    def map(self, change: Callable[[Dim], Dim]) -> Access:
+        """The access with `change` made to each subscript."""
+        return Access(self.buffer, tuple([change(d) for d in self.dims]), self.selected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,25 +192,30 @@ def _nests(body: tuple[Stmt, ...], around: tuple[Loop, ...]) -> Iterator[Nest]:
 
 
 def _nest(store: Store, around: tuple[Loop, ...]) -> Nest:
-    nodes = list(_data_nodes(store.value))
-    ops = [n.op for n in nodes if isinstance(n, Call) and OPS[n.op].flop]
+    nodes = list(_data_nodes(store.value, False))
+    ops = [n.op for n, _ in nodes if isinstance(n, Call) and OPS[n.op].flop]
     costly = float(sum(op in COSTLY for op in ops))
     reads = tuple(
-        Access(n.buffer, tuple(_dim(i) for i in n.indices)) for n in nodes if isinstance(n, Load)
+        Access(n.buffer, tuple(_dim(i) for i in n.indices), selected)
+        for n, selected in nodes
+        if isinstance(n, Load)
     )
     write = Access(store.buffer, tuple(_dim(i) for i in store.indices))
     reduces = store.reduce is not None
     return Nest(around, write, reads, reduces, len(ops) - costly + reduces, costly)
 
 
-def _data_nodes(expr: Expr) -> Iterator[Expr]:
-    """The nodes of a value without subscripts and without the conditions on them."""
+def _data_nodes(expr: Expr, selected: bool) -> Iterator[tuple[Expr, bool]]:
+    """The nodes of a value without subscripts and without the conditions on them, each with
+    whether it is in a branch of a selection."""
     if isinstance(expr, Load):
-        yield expr
-    elif expr.dtype != INDEX and not is_index_comparison(expr):
-        yield expr
+        yield expr, selected
+    elif not is_index_comparison(expr):
+        if expr.dtype != INDEX:
+            yield expr, selected
         for child in expr_children(expr):
-            yield from _data_nodes(child)
+            branch = isinstance(expr, Select) and child is not expr.cond
+            yield from _data_nodes(child, selected or branch)
 
 
 def _dim(index: Expr) -> Dim:

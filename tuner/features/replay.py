@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tuner.features import staging
-from tuner.features.nest import Access, Dim, Kernel, Loop, Nest
+from tuner.features.nest import Dim, Kernel, Loop, Nest
 from tuner.ir.nodes import LoopKind
 from tuner.schedule.loop_steps import Bind, Parallel
 from tuner.schedule.steps import (
@@ -55,9 +55,6 @@ def _split(kernel: Kernel, step: Split, values: Columns) -> Kernel:
         by = dim.steps[step.loop]
         return Dim({**rest, step.outer: by * factor, step.inner: by}, dim.modulus)
 
-    def in_access(access: Access) -> Access:
-        return Access(access.buffer, tuple([in_dim(d) for d in access.dims]))
-
     def in_nest(nest: Nest) -> Nest:
         if not nest.has(step.loop):
             return nest
@@ -68,7 +65,7 @@ def _split(kernel: Kernel, step: Split, values: Columns) -> Kernel:
                 loops.append(Loop(step.inner, factor))
             else:
                 loops.append(loop)
-        return nest.with_loops(tuple(loops)).with_accesses(in_access)
+        return nest.with_loops(tuple(loops)).with_accesses(lambda access: access.map(in_dim))
 
     return kernel.each(in_nest)
 

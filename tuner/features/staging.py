@@ -108,7 +108,8 @@ def pack(kernel: Kernel, step: Pack, values: Columns) -> Kernel:
         sizes.append({"": tile.box[of], "//": np.ceil(tile.box[of] / factor), "%": factor}[kind])
     loops = (Loop(name, size) for name, size in zip(step.loops, sizes, strict=True))
     write = Access(step.packed, tuple(Dim({name: _ONE}) for name in step.loops))
-    read = Access(step.buffer, tuple(source))
+    # Where the layout rounds up, or the buffer was padded, the copy fills in.
+    read = Access(step.buffer, tuple(source), selected=True)
     copy = Nest((*tile.around, *loops), write, (read,), False, 0.0, 0.0)
     scope = step.loop or kernel.nests[tile.nests[0]].loops[0].name
     nests.insert(next(i for i, nest in enumerate(kernel.nests) if nest.has(scope)), copy)
@@ -164,7 +165,7 @@ def _over_tile(nest: Nest, tile: _Tile, order: tuple[int, ...]) -> Nest:
         return dim
 
     write = Access(nest.write.buffer, tuple(nest.write.dims[d] for d in order))
-    reads = tuple(Access(r.buffer, tuple(shifted(d) for d in r.dims)) for r in nest.reads)
+    reads = tuple(read.map(shifted) for read in nest.reads)
     return replace(nest, loops=(*tile.around, *loops), write=write, reads=reads)
 
 
@@ -179,13 +180,10 @@ def decompose(kernel: Kernel, step: DecomposeReduction, values: Columns) -> Kern
         names = {x.name: new for x, new in zip(renamed, step.names, strict=True)}
         loops = tuple(replace(x, name=names.get(x.name, x.name)) for x in nest.loops)
 
-        def in_access(access: Access) -> Access:
-            return Access(access.buffer, tuple(
-                replace(dim, steps={names.get(n, n): s for n, s in dim.steps.items()})
-                for dim in access.dims
-            ))  # fmt: skip
+        def in_dim(dim: Dim) -> Dim:
+            return replace(dim, steps={names.get(n, n): s for n, s in dim.steps.items()})
 
-        return replace(nest, loops=loops).with_accesses(in_access)
+        return replace(nest, loops=loops).with_accesses(lambda access: access.map(in_dim))
 
     return kernel.each(in_nest)
 

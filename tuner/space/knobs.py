@@ -26,9 +26,11 @@ class Knob:
     #: its value decides which steps there are; of all others only whether the value is 0 does
     structural: bool = False
 
-    def family(self, column: Ints) -> Ints:
-        """What of the values of this knob decides which steps there are."""
-        return column if self.structural else (column != 0).astype(np.int64)
+    def kinds(self) -> Ints:
+        """A number for each position: those that are equal lead to the same steps but for sizes."""
+        if self.structural:
+            return np.arange(len(self.values), dtype=np.int64)
+        return np.array([value != 0 for value in self.values], dtype=np.int64)
 
 
 class Size(int):
