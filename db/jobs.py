@@ -42,6 +42,8 @@ class NewJob:
     seconds: float
     #: how long it may wait for a machine
     wait_s: float
+    #: search on also for workloads that were tuned before
+    more: bool = False
 
 
 def create(session: Session, new: NewJob, now: float) -> JobRow:
@@ -59,6 +61,7 @@ def create(session: Session, new: NewJob, now: float) -> JobRow:
         deadline_at=now + new.wait_s,
         created_at=now,
         last_event=0,
+        more=new.more,
     )
     session.add(job)
     session.flush()

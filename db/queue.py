@@ -64,6 +64,25 @@ def outstanding(session: Session, job: str) -> list[Candidate]:
     return [candidate_of(row) for row in session.scalars(query)]
 
 
+def pending_elsewhere(session: Session, job: JobRow, workload: str) -> list[Candidate]:
+    """Search candidates of `workload` that other jobs have in the queue for the setup of `job`."""
+    query = (
+        select(CandidateRow)
+        .join(JobRow, JobRow.id == CandidateRow.job)
+        .where(
+            CandidateRow.state.in_((CandidateState.QUEUED, CandidateState.LEASED)),
+            CandidateRow.target == job.target,
+            CandidateRow.workload == workload,
+            CandidateRow.fingerprint == job.fingerprint,
+            CandidateRow.purpose == Purpose.SEARCH,
+            CandidateRow.job != job.id,
+            JobRow.compiler == job.compiler,
+        )
+        .order_by(CandidateRow.number)
+    )
+    return [candidate_of(row) for row in session.scalars(query)]
+
+
 def candidate_of(row: CandidateRow) -> Candidate:
     return Candidate(
         id=row.id,

@@ -22,6 +22,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -172,6 +173,8 @@ class JobRow(Base):
     leased_until: Mapped[float] = mapped_column(default=0.0)
     #: what builds its candidates on that machine; None until it is leased
     compiler: Mapped[str | None]
+    #: search on also for workloads that were tuned before
+    more: Mapped[bool] = mapped_column(server_default=false())
 
 
 class JobWorkloadRow(Base):

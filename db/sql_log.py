@@ -166,6 +166,8 @@ def _filtered(query: Select[_T], where: RecordFilter) -> Select[_T]:
     ):
         if wanted is not None:
             query = query.where(column == wanted)
+    if where.ids is not None:
+        query = query.where(RecordRow.id.in_(where.ids))
     if where.setup is not None:
         query = query.where(
             RecordRow.fingerprint == where.setup.fingerprint,

@@ -54,10 +54,18 @@ def _settle_machine(session: Session, job: JobRow, live: Sequence[WorkerRow], no
             reason = f"no target was named, and there is more than one: {', '.join(targets)}"
             jobs.end(session, job, JobState.FAILED, reason, now)
             return False
-        job.target = targets[0] if targets else None
-    fitting = [worker for worker in live if job.target in worker.targets]
-    job.fingerprint = fitting[0].fingerprint if fitting else None
-    return bool(fitting)
+    place = place_of(job, live)
+    if place is not None:
+        job.target, job.fingerprint = place[0], place[1].fingerprint
+    return place is not None
+
+
+def place_of(job: JobRow, live: Sequence[WorkerRow]) -> tuple[str, WorkerRow] | None:
+    """The target and the worker that a queued job would get now; None while there is no worker
+    for it, or no one target."""
+    targets = [job.target] if job.target is not None else preferred_targets(live)
+    fitting = [worker for worker in live if targets[0] in worker.targets] if targets else []
+    return (targets[0], fitting[0]) if len(targets) == 1 and fitting else None
 
 
 def _settle_compiler(job: JobRow, live: Sequence[WorkerRow]) -> None:

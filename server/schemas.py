@@ -51,6 +51,11 @@ class JobIn(Body):
     strategy: Literal["evolutionary", "random", "exhaustive"] = "evolutionary"
     seed: int = Field(0, ge=0, lt=2**63)
     priority: int = Field(0, ge=-100, le=100)
+    more: bool = Field(
+        False,
+        description="search on also for workloads that were tuned on this machine before; else "
+        "they are answered at once with what was found",
+    )
     deadline_s: float = Field(
         86400.0, gt=0, le=30 * 86400, allow_inf_nan=False,
         description="how long it may wait for a machine before it expires",
@@ -136,6 +141,7 @@ class JobOut(BaseModel):
     strategy: str
     seed: int
     priority: int
+    more: bool
     budget: BudgetOut
     deadline_at: str
     created_at: str

@@ -60,7 +60,7 @@ class Written(Protocol):
 Workload = Op | Written | str
 
 
-def submit(
+def submit(  # noqa: PLR0913 - the fields of a job
     *workloads: Workload,
     target: str | None = None,
     trials: int = 128,
@@ -68,12 +68,14 @@ def submit(
     strategy: str = "evolutionary",
     seed: int = 0,
     priority: int = 0,
+    more: bool = False,
 ) -> Flow[Job]:
-    """Queue a job over `workloads`, which share its budget."""
+    """Queue a job over `workloads`, which share its budget. What was tuned on the service's machine
+    before is answered at once, unless the job is to search for `more`."""
     budget = {"trials": trials} | ({} if seconds is None else {"seconds": seconds})
     body: Json = {
         "workloads": [_described(workload) for workload in workloads], "budget": budget,
-        "strategy": strategy, "seed": seed, "priority": priority,
+        "strategy": strategy, "seed": seed, "priority": priority, "more": more,
     }  # fmt: skip
     return read(Job, (yield from exchange.post("/v1/jobs", body | _named(target))))
 

@@ -40,6 +40,7 @@ class Program:
         strategy: str = "evolutionary",
         seed: int = 0,
         timeout_s: float | None = None,
+        more: bool = False,
     ) -> Kernel:
         """Submit the program, wait for the end of its job, load the best schedule's C.
 
@@ -49,7 +50,7 @@ class Program:
         with _own_or(client) as here:
             return here.tune(
                 self, trials=trials, seconds=seconds, target=target, strategy=strategy, seed=seed,
-                timeout_s=timeout_s,
+                timeout_s=timeout_s, more=more,
             )  # fmt: skip
 
     def kernel(self, *, client: Client | None = None, target: str | None = None) -> Kernel:

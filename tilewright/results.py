@@ -98,6 +98,7 @@ class Job:
     strategy: str
     seed: int
     priority: int
+    more: bool
     budget: Budget
     trials: Count
     created_at: datetime

@@ -27,14 +27,17 @@ def tune(  # noqa: PLR0913 - the fields of a job
     strategy: str = "evolutionary",
     seed: int = 0,
     timeout_s: float | None = None,
+    more: bool = False,
 ) -> Flow[Kernel]:
     """Tune a workload and load its best schedule: a callable on numpy arrays.
 
+    What was tuned before is loaded at once, unless `more` is to be searched for.
     Raises TuningFailed where the job ends without one, WaitTimeout after `timeout_s`.
     """
     asked = yield from operations.submit(
-        workload, target=target, trials=trials, seconds=seconds, strategy=strategy, seed=seed
-    )
+        workload, target=target, trials=trials, seconds=seconds, strategy=strategy, seed=seed,
+        more=more,
+    )  # fmt: skip
     job = yield from operations.wait(asked.id, timeout_s)
     best = job.workloads[0].best
     if best is None:

@@ -49,9 +49,14 @@ class RecordFilter:
     purpose: Purpose | None = None
     outcome: Outcome | None = None
     setup: Setup | None = None
+    ids: frozenset[str] | None = None
 
     def accepts(self, record: Record) -> bool:
-        return (self.setup is None or self.setup.made(record)) and all(
+        if self.setup is not None and not self.setup.made(record):
+            return False
+        if self.ids is not None and record.id not in self.ids:
+            return False
+        return all(
             wanted is None or wanted == found
             for wanted, found in (
                 (self.workload, record.workload),

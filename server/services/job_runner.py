@@ -39,6 +39,7 @@ def tune_job(database: Database, job: JobRow, now: float) -> TuneJob:
         seconds=max(0.0, tuning.remaining_s(job, now)),
         strategy=job.strategy,
         seed=job.seed,
+        more=job.more,
     )
 
 
@@ -86,7 +87,7 @@ def _verdict(tuned: Sequence[Tuned]) -> tuple[JobState, str]:
         return JobState.FAILED, without[0].reason
     if without:
         return JobState.DONE, f"{len(without)} of {len(tuned)} workloads have no schedule"
-    return JobState.DONE, ""
+    return JobState.DONE, tuned[0].reason if len(tuned) == 1 else ""
 
 
 def fail(database: Database, job: str, fence: int, reason: str, now: float) -> None:

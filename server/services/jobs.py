@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
+from sqlalchemy.orm import Session
+
 from db import idempotency, jobs
 from db.idempotency import Key
 from db.jobs import NewJob
@@ -12,6 +14,7 @@ from db.tokens import TokenRole
 from server.gate import Principal
 from server.problems import Problem
 from server.schemas import JobIn, JobOut
+from server.services.memory import answer_at_once
 from server.services.service import Service
 from server.services.views import job_view
 from server.services.workloads import refused_at, resolve
@@ -24,18 +27,23 @@ def submit(service: Service, asked: JobIn, who: Principal, key: str | None) -> J
     Raises Problem where something in it is refused, Conflict where the key asked another thing.
     """
     new = _new_job(asked, who)
-    now = service.clock()
     with service.database.write() as session:
         if key is None:
-            return job_view(session, jobs.create(session, new, now))
+            return _create(service, session, new)
         request = hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
         once = Key(token=who.token, key=key, request=request)
         answer = idempotency.answered(session, once)
         if answer is not None:
             return JobOut.model_validate(answer)
-        view = job_view(session, jobs.create(session, new, now))
-        idempotency.keep(session, once, view.model_dump(mode="json"), now)
+        view = _create(service, session, new)
+        idempotency.keep(session, once, view.model_dump(mode="json"), service.clock())
         return view
+
+
+def _create(service: Service, session: Session, new: NewJob) -> JobOut:
+    job = jobs.create(session, new, service.clock())
+    answer_at_once(service, session, job)
+    return job_view(session, job)
 
 
 def _new_job(asked: JobIn, who: Principal) -> NewJob:
@@ -60,6 +68,7 @@ def _new_job(asked: JobIn, who: Principal) -> NewJob:
         trials=asked.budget.trials,
         seconds=asked.budget.seconds,
         wait_s=asked.deadline_s,
+        more=asked.more,
     )
 
 

@@ -62,6 +62,11 @@ class QueueBench:
         with self._database.read() as session:
             return queue.outstanding(session, self._job)
 
+    def pending_elsewhere(self, workload: str) -> list[Candidate]:
+        with self._database.read() as session:
+            job = tuning.held(session, self._job, self._fence)
+            return queue.pending_elsewhere(session, job, workload)
+
     def collect(self, wait_s: float) -> list[Record]:
         until = time.monotonic() + wait_s
         while True:

@@ -42,6 +42,7 @@ def job_view(session: Session, job: JobRow) -> JobOut:
         strategy=job.strategy,
         seed=job.seed,
         priority=job.priority,
+        more=job.more,
         budget=BudgetOut(trials=job.budget_trials, seconds=job.budget_s),
         deadline_at=iso(job.deadline_at),
         created_at=iso(job.created_at),

@@ -30,7 +30,8 @@ def job(state: str = "done", done: int = 8, **changes: Any) -> Json:
     return {
         "id": "j-1", "state": state, "reason": "", "target": "cpu-avx2-1t",
         "budget": {"trials": 8, "seconds": 60.0}, "created_at": "2026-01-01T00:00:00Z",
-        "started_at": None, "ended_at": None, "strategy": "evolutionary", "seed": 0, "priority": 0,
+        "started_at": None, "ended_at": None, "strategy": "evolutionary", "seed": 0,
+        "priority": 0, "more": False,
         "peaks": None, "trials": {"issued": 8, "done": done, "failed": 1},
         "workloads": [
             {

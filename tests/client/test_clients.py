@@ -59,6 +59,7 @@ def test_a_job_is_submitted(ask) -> None:
             {"op": "matmul", "sizes": {"m": 4, "n": 4, "k": 4}, "dtype": "f32"}, {"program": TEXT},
         ],
         "budget": {"trials": 9, "seconds": 5.0}, "strategy": "evolutionary", "seed": 0,
+        "more": False,
         "priority": 0,
     }  # fmt: skip
     assert (found.id, found.state, found.ended) == ("j-1", "queued", False)

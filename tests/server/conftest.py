@@ -151,12 +151,14 @@ class FakeWorker:
 def ok(median=1e-3, samples=3):
     return Measurement(
         outcome=Outcome.OK, samples_s=(median,) * samples, calls_per_sample=1, median_s=median,
-        source_sha256="0" * 64, generator=GENERATOR, error_ratio=0.0,
+        source_sha256="0" * 64, generator=GENERATOR, compiler="gcc 12", error_ratio=0.0,
     ).to_json()  # fmt: skip
 
 
 def failed(outcome):
-    return Measurement(outcome=Outcome(outcome), detail="as planted").to_json()
+    return Measurement(
+        outcome=Outcome(outcome), detail="as planted", generator=GENERATOR, compiler="gcc 12"
+    ).to_json()
 
 
 @pytest.fixture

@@ -20,13 +20,14 @@ def submit(server, key=None, role="admin", **body):
 def test_a_submitted_job_is_queued_under_its_location(server):
     answer = submit(
         server, workloads=[MATMUL, {"program": RELU}], budget={"trials": 7, "seconds": 60},
-        seed=3, priority=-1, strategy="random",
+        seed=3, priority=-1, strategy="random", more=True,
     )  # fmt: skip
     assert answer.status_code == 201
     job = answer.json()
     assert answer.headers["Location"] == f"/v1/jobs/{job['id']}"
     assert server.admin.get(answer.headers["Location"]).json() == job
     assert (job["state"], job["target"], job["seed"], job["priority"]) == ("queued", TARGET, 3, -1)
+    assert job["more"] is True
     assert job["budget"] == {"trials": 7, "seconds": 60.0}
     assert job["trials"] == {"issued": 0, "done": 0, "failed": 0}
     first, second = job["workloads"]

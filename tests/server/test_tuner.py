@@ -164,12 +164,20 @@ def test_a_tuner_that_is_stopped_leaves_the_job_to_the_next_and_nothing_is_measu
     assert len(search) == len(set(search)) == 36
 
 
-def test_a_second_job_measures_nothing_again(server):
+def test_a_second_job_is_answered_at_once_and_one_that_wants_more_measures_nothing_again(server):
+    budget = {"trials": 16, "seconds": 600}
     with measuring(server), tuning(server):
-        jobs = [
-            ended(server, server.submit(WORKLOAD, budget={"trials": 16, "seconds": 600})["id"])
-            for _ in range(2)
-        ]
+        first = ended(server, server.submit(WORKLOAD, budget=budget)["id"])
+        second = server.submit(WORKLOAD, budget=budget)
+        more = ended(server, server.submit(WORKLOAD, budget=budget, more=True)["id"])
+    best = first["workloads"][0]["best"]
+    assert (second["state"], second["trials"]["issued"]) == ("done", 0)
+    assert second["workloads"][0]["best"] == best
+    assert "tuned before with 16 trials on this machine" in second["reason"]
+    assert (second["target"], second["fingerprint"]) == (TARGET, first["fingerprint"])
+    assert server.admin.get(f"/v1/jobs/{second['id']}/events").text.count("event: done") == 1
+    assert more["workloads"][0]["best"]["median_s"] <= best["median_s"]
+    jobs = [first, more]
     steps = [
         json.dumps(r["steps"]) for j in jobs for r in records(server, j["id"], purpose="search")
     ]

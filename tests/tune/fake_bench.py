@@ -63,6 +63,8 @@ class FakeBench:
         #: every submission, in order
         self.submitted: list[list[Candidate]] = []
         self.queue: list[Candidate] = []
+        #: benches of other jobs on the same machine
+        self.others: list[FakeBench] = []
         self.known: dict[str, Record] = {}
         self.again: list[Record] = []
         self.withdrawn = 0
@@ -99,6 +101,14 @@ class FakeBench:
 
     def outstanding(self) -> list[Candidate]:
         return list(self.queue)
+
+    def pending_elsewhere(self, workload: str) -> list[Candidate]:
+        return [
+            c
+            for bench in self.others
+            for c in bench.queue
+            if c.workload == workload and c.purpose is Purpose.SEARCH
+        ]
 
     def collect(self, wait_s: float) -> list[Record]:
         self.clock.now += self.tick_s

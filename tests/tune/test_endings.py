@@ -168,5 +168,11 @@ def test_withdrawn_trials_may_be_tried_again():
     bench.measure = lambda steps: Measurement(outcome=Outcome.CANCELLED)
     run(bench, SMALL, trials=16)
     later = FakeBench([SMALL], log=bench.log, job="later")
-    tune(replace(job(SMALL, trials=16), id="later"), later.log, later, Silence(), later.clock)
+    tune(
+        replace(job(SMALL, trials=16), id="later", more=True),
+        later.log,
+        later,
+        Silence(),
+        later.clock,
+    )
     assert len(later.searched()) == 16

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks.round_robin import RoundRobin
-from tests.tune.fake_bench import COMPILER, MACHINE, SETUP, FakeBench, by_hash
-from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
+from tests.tune.fake_bench import COMPILER, MACHINE, FakeBench, by_hash
+from tests.tune.jobs import AVX512, MATMUL, SOFTMAX, Silence, job, run
 from tuner.codegen.kernel import GENERATOR
 from tuner.errors import Conflict
 from tuner.features.table import FEATURE_VERSION
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
-from tuner.record import Purpose, Setup
+from tuner.record import Purpose
 from tuner.search import STRATEGIES
 from tuner.tune import learner
 from tuner.tune.job import State
@@ -127,18 +127,6 @@ def test_no_schedule_is_measured_twice():
     assert len(set(keys)) == len(keys)
 
 
-def test_another_job_measures_nothing_again():
-    bench = FakeBench([SMALL])
-    run(bench, SMALL, trials=10)
-    later = FakeBench([SMALL], log=bench.log, job="later")
-    (tuned,) = tune(
-        replace(job(SMALL, trials=100), id="later"), later.log, later, Silence(), later.clock
-    )
-    assert len(later.searched()) == 6
-    assert (tuned.state, tuned.done) == (State.DONE, 6)
-    assert tuned.reason == "no unmeasured point of the space was left"
-
-
 def test_a_candidate_knows_the_fastest_so_far():
     bench = FakeBench([MATMUL])
     run(bench, MATMUL, trials=3 * ROUND)
@@ -194,41 +182,6 @@ def test_a_later_life_of_a_job_goes_on_counting():
     bench.submitted.clear()
     run(bench, MATMUL, trials=30)
     assert min(c.number for c in bench.searched()) == first + 1
-
-
-@pytest.mark.parametrize(
-    "other",
-    [Setup("f1:other", GENERATOR, COMPILER), Setup(MACHINE, "g1:other", COMPILER),
-     Setup(MACHINE, GENERATOR, "cc 2")],
-)  # fmt: skip
-def test_records_of_another_setup_count_for_nothing_but_teach_as_a_group_of_their_own(
-    monkeypatch, other
-):
-    before = FakeBench([MATMUL], setup=other, job="before", measure=quickly)
-    tune(replace(job(MATMUL), id="before"), before.log, before, Silence(), before.clock)
-    assert len(before.searched()) == 36
-    taught = []
-    fit = learner.fit
-    monkeypatch.setattr(
-        learner, "fit", lambda examples, seed: taught.append(examples) or fit(examples, seed)
-    )
-    bench = FakeBench([MATMUL], log=before.log)
-    (tuned,) = run(bench, MATMUL)
-    # The same seed asks for the same schedules: nothing was left out as measured.
-    assert {steps_key(c.steps) for c in before.searched()} & {
-        steps_key(c.steps) for c in bench.searched()
-    }
-    assert bench.searched()[0].timing.incumbent_s is None
-    assert tuned.best.median_s >= 1e-3
-    groups = [f"{MATMUL.hash}/{s.fingerprint}/{s.generator}/{s.compiler}" for s in (other, SETUP)]
-    assert set(taught[0].group) == {groups[0]}
-    assert set(taught[-1].group) == set(groups)
-
-
-def quickly(steps):
-    """Ten times as fast as `by_hash`."""
-    found = by_hash(steps)
-    return replace(found, median_s=found.median_s / 10)
 
 
 def test_progress_tells_rounds_trials_bests_and_ends():

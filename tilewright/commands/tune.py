@@ -26,6 +26,9 @@ def tune(  # noqa: PLR0913 - one argument for each option
         str, typer.Option(help="evolutionary, random or exhaustive.")
     ] = "evolutionary",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    more: Annotated[
+        bool, typer.Option("--more", help="Search on where it was tuned before.")
+    ] = False,
     as_json: options.JsonFlag = False,
 ) -> None:
     """Submit a job, show its progress and the best schedule found.
@@ -38,6 +41,7 @@ def tune(  # noqa: PLR0913 - one argument for each option
         "budget": budget,
         "strategy": strategy,
         "seed": seed,
+        "more": more,
     }
     if target is not None:
         body["target"] = target

@@ -32,6 +32,10 @@ class Bench(Protocol):
     def outstanding(self) -> list[Candidate]:
         """The candidates of this job that were submitted and have no result, in submit order."""
 
+    def pending_elsewhere(self, workload: str) -> list[Candidate]:
+        """Search candidates of `workload` that other jobs have submitted for the same setup, and
+        that have no result."""
+
     def collect(self, wait_s: float) -> list[Record]:
         """New results, in the order in which they came; waits until there is one, at most
         `wait_s` seconds. Each result is handed out once to a bench that lives on, and a candidate

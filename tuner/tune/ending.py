@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tuner.log import TuningLog
+from tuner.recall import Recalled
 from tuner.record import BestSchedule, Outcome, Peaks, Record
 from tuner.tune.job import Progress, State, Tuned, TuneJob
 from tuner.tune.playoff import keep, ranking
@@ -27,6 +28,10 @@ class Endings:
     def without_search(self, workload: Workload, reason: str) -> None:
         """A workload that cannot be searched has failed."""
         self._end(workload, State.FAILED, reason, Counter())
+
+    def recalled(self, workload: Workload, known: Recalled) -> None:
+        """A workload that was tuned before is done without a trial."""
+        self._end(workload, State.DONE, known.reason, Counter(), [known.best])
 
     def end_all(
         self,

@@ -28,6 +28,8 @@ class TuneJob:
     #: a name in tuner.search.STRATEGIES
     strategy: str = "evolutionary"
     seed: int = 0
+    #: search on also for workloads that were tuned on this setup before
+    more: bool = False
     #: workload hash -> how often it occurs in what is to become fast; 1 where it is not named
     weights: Mapping[str, float] = field(default_factory=dict)
 

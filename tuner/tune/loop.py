@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from tuner.codegen.kernel import GENERATOR
 from tuner.errors import EmptySpaceError, SearchError
 from tuner.log import RecordFilter, TuningLog
+from tuner.recall import Recalled, recall
 from tuner.record import Candidate, Purpose, Record, Setup
 from tuner.tune.bench import Bench
 from tuner.tune.ending import Endings
@@ -24,6 +25,7 @@ from tuner.tune.learner import Learner
 from tuner.tune.playoff import leaders
 from tuner.tune.scheduler import GainScheduler, Scheduling
 from tuner.tune.track import Track
+from tuner.workload.workload import Workload
 
 #: Rounds that are being measured at a time.
 IN_FLIGHT = 2
@@ -108,6 +110,10 @@ class _Tuning:
     def _open(self, setup: Setup) -> None:
         """Sets up each workload's search and takes up what an earlier life of the job left."""
         for workload in self._job.workloads:
+            known = self._recall(workload, setup)
+            if known is not None:
+                self._endings.recalled(workload, known)
+                continue
             try:
                 track = Track(self._job, workload, setup)
             except (EmptySpaceError, SearchError) as error:
@@ -120,7 +126,13 @@ class _Tuning:
             [weights.get(t.workload.hash, 1.0) for t in self._tracks]
         )
         self._take_up()
-        self._learner = Learner(self._job, self._log, setup, self._tracks)
+        if self._tracks:
+            self._learner = Learner(self._job, self._log, setup, self._tracks)
+
+    def _recall(self, workload: Workload, setup: Setup) -> Recalled | None:
+        if self._job.more:
+            return None
+        return recall(self._log, workload.hash, self._job.target.name, setup, self._job.id)
 
     def _take_up(self) -> None:
         known = self._log.records(RecordFilter(job=self._job.id))
@@ -139,7 +151,7 @@ class _Tuning:
             earlier = [seconds_of(r) for r in track.records if r.id not in ids]
             self._scheduler.known(task, earlier)
             self._scheduler.asked(task, len(own) + len(waiting))
-            self._scheduler.told(task, [seconds_of(r) for r in own])
+            self._scheduler.told(task, [seconds_of(r) for r in own if track.setup.made(r)])
             if waiting:
                 self._rounds.append(_Round(task, waiting))
 
@@ -164,6 +176,7 @@ class _Tuning:
             if turn is None:
                 return
             track = self._tracks[turn.task]
+            self._catch_up(track)
             candidates = track.ask(turn.size, self._learner.model)
             if track.dry:
                 self._scheduler.close(turn.task)
@@ -173,6 +186,11 @@ class _Tuning:
                 self._scheduler.asked(turn.task, len(candidates))
                 self._rounds.append(_Round(turn.task, tuple(candidates)))
                 self._tell_round(track, len(candidates))
+
+    def _catch_up(self, track: Track) -> None:
+        """Takes up what other jobs have measured meanwhile, leaves out what they are measuring."""
+        track.catch_up(self._log)
+        track.exclude(self._bench.pending_elsewhere(track.workload.hash))
 
     def _submit(self, candidates: Sequence[Candidate]) -> None:
         """Numbers them in the order in which the job asks for them, and queues them."""
@@ -224,6 +242,7 @@ class _Tuning:
         limit = self._clock() + max(PLAYOFF_MIN_S, PLAYOFF_SHARE * self._job.seconds)
         wanted: set[str] = set()
         for track in self._tracks:
+            track.catch_up(self._log)
             candidates = leaders(track)
             if candidates:
                 self._submit(candidates)

@@ -37,6 +37,8 @@ class Track:
         self.examples = NO_EXAMPLES
         #: search records that count, of this setup, from this job or an earlier one
         self.records: list[Record] = []
+        #: sequence of the last record that was looked at
+        self._seen = 0
         #: of this job only: outcome -> trials
         self.outcomes: Counter[str] = Counter()
         self.rounds = 0
@@ -55,9 +57,25 @@ class Track:
         """Learns from every search trial that this setup has had of this workload."""
         at = (self.workload.hash, self._job.target.name, self.setup)
         where = RecordFilter(workload=at[0], target=at[1], setup=at[2], purpose=Purpose.SEARCH)
-        found = [r for r in log.records(where) if r.measurement.outcome not in UNMEASURED]
+        found = log.records(where)
+        self._seen = found[-1].sequence if found else 0
         self._strategy.exclude(log.measured(*at))
-        self._learn(found)
+        self._learn([r for r in found if r.measurement.outcome not in UNMEASURED])
+
+    def catch_up(self, log: TuningLog) -> None:
+        """Learns what other jobs have measured on this setup since this was called last."""
+        where = RecordFilter(
+            workload=self.workload.hash, target=self._job.target.name, setup=self.setup,
+            purpose=Purpose.SEARCH,
+        )  # fmt: skip
+        found = log.records(where, self._seen)
+        self._seen = found[-1].sequence if found else self._seen
+        measured = [
+            r for r in found
+            if r.job != self._job.id and r.measurement.outcome not in UNMEASURED
+        ]  # fmt: skip
+        self._strategy.exclude(steps_key(r.steps) for r in measured)
+        self._learn(measured)
 
     def ask(self, n: int, model: CostModel) -> list[Candidate]:
         """Up to `n` new candidates; none once the space has run dry."""

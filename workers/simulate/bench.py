@@ -38,6 +38,9 @@ class SimulatedBench:
         del wait_s
         return self.device.fingerprint
 
+    def compiler(self) -> str:
+        return self.device.compiler
+
     def peaks(self) -> Peaks | None:
         return self._peaks
 
@@ -48,6 +51,10 @@ class SimulatedBench:
             self._fresh.append(self._known[candidate.id])
 
     def outstanding(self) -> list[Candidate]:
+        return []
+
+    def pending_elsewhere(self, workload: str) -> list[Candidate]:
+        del workload
         return []
 
     def collect(self, wait_s: float) -> list[Record]:
@@ -73,6 +80,7 @@ class SimulatedBench:
             id=candidate.id, workload=candidate.workload, target=candidate.target,
             fingerprint=self.device.fingerprint, steps=candidate.steps, purpose=candidate.purpose,
             measurement=measurement, job=self._job, worker="simulated",
+            number=candidate.number,
         )  # fmt: skip
         self.log.append([record])
         return record

@@ -1,4 +1,4 @@
-"""Records know their number, their generator and their compiler; jobs their compiler"""
+"""Records know number, generator and compiler; jobs their compiler, and whether to go on"""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ def upgrade() -> None:
         op.add_column("records", column)
     op.create_index(op.f("ix_records_job_number"), "records", ["job", "number"], unique=False)
     op.add_column("jobs", sa.Column("compiler", sa.String(length=255), nullable=True))
+    op.add_column(
+        "jobs", sa.Column("more", sa.Boolean(), server_default=sa.false(), nullable=False)
+    )
     op.execute(_NUMBER_CANDIDATES)
     op.execute(_NUMBER_RECORDS)
     _read_measurements()
