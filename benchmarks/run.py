@@ -1,4 +1,4 @@
-"""`make bench`: tune the demo's workloads, then time what is served beside numpy and the limits.
+"""`make bench`: tune some workloads, then time what is served beside numpy and the limits.
 
     python -m benchmarks.run [--trials N] [--json FILE]
 

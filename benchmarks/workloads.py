@@ -1,4 +1,4 @@
-"""The demo's four workloads: what is submitted, and the same computation in numpy."""
+"""The demo's workloads and a layer_norm: what is submitted, and the same computation in numpy."""
 
 from __future__ import annotations
 
@@ -60,7 +60,16 @@ def softmax(x: Array) -> Array:
     return e
 
 
+def layer_norm(x: Array, w: Array, b: Array) -> Array:
+    y: Array = x - x.mean(axis=1, keepdims=True)
+    y *= 1 / np.sqrt(np.square(y).mean(axis=1, keepdims=True) + np.float32(1e-5))
+    y *= w
+    y += b
+    return y
+
+
 _MATMUL, _DENSE_RELU, _CONV2D, _SOFTMAX = demo.WORKLOADS
+_LAYER_NORM = {"op": "layer_norm", "sizes": {"rows": 512, "cols": 768}, "dtype": "f32"}
 
 WORKLOADS: tuple[BenchWorkload, ...] = (
     BenchWorkload(
@@ -72,7 +81,11 @@ WORKLOADS: tuple[BenchWorkload, ...] = (
     ),
     BenchWorkload(
         "conv2d", _CONV2D, ((1, 64, 56, 56), (64, 64, 3, 3)), (1, 64, 56, 56),
-        conv2d, "flops", None,
+        conv2d, "flops", 0.58,
     ),
-    BenchWorkload("softmax", _SOFTMAX, ((512, 1024),), (512, 1024), softmax, "bytes", None),
+    BenchWorkload("softmax", _SOFTMAX, ((512, 1024),), (512, 1024), softmax, "bytes", 0.55),
+    BenchWorkload(
+        "layer_norm", _LAYER_NORM, ((512, 768), (768,), (768,)), (512, 768), layer_norm, "bytes",
+        0.55,
+    ),
 )  # fmt: skip
