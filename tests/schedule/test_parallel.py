@@ -128,6 +128,11 @@ def test_with_the_other_primitives():
     assert_same(softmax(4, 8), (Parallel("i"),))
 
 
+def test_buffers_with_an_element_for_each_iteration_are_not_copied():
+    before, after = softmax(4, 8), assert_same(softmax(4, 8), (Parallel("i"),))
+    assert [(b.name, b.shape) for b in after.locals] == [(b.name, b.shape) for b in before.locals]
+
+
 def test_later_steps_must_not_bring_iterations_together():
     program = parse("""
 def f(x: f32[8], y: f32[8]):

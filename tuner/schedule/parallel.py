@@ -30,16 +30,32 @@ def parallel(program: Program, step: Parallel) -> Program:
     the same time: no element that one iteration writes is touched by another, accumulations
     included. A buffer of which every iteration reads only what it has written itself, and that
     nothing outside of the loop touches, is private: a local one is each thread's own, one in the
-    workspace gets a copy for each iteration (at most 256 MiB). Later steps must keep all that.
+    workspace gets a copy for each iteration (at most 256 MiB) unless iterations have elements of
+    their own there. Later steps must keep all that.
     """
     place = find_serial(program, step.loop)
     check_one_level(place)
-    shared = [b for b in private_buffers(program, place) if program.buffer(b).scope is Scope.GLOBAL]
-    for name in sorted(shared):
+    private = [b for b in private_buffers(program, place) if _is_global(program, b)]
+    for name in sorted(b for b in private if not _is_apart(place, b)):
         program = _copied(program, find(program, step.loop), program.buffer(name))
     place = find(program, step.loop)
     check_threads(program, place)
     return put(program, place, (replace(place.loop, kind=LoopKind.PARALLEL),))
+
+
+def _is_global(program: Program, name: str) -> bool:
+    return program.buffer(name).scope is Scope.GLOBAL
+
+
+def _is_apart(place: Place, name: str) -> bool:
+    """Whether iterations of the loop touch no element of the buffer together."""
+    found = of_buffer(accesses_of(place.loop), name)
+    ranges = {**place.ranges(), **extents(place.loop.body)}
+    try:
+        check_parallel(place.loop, found, ranges, place.guards())
+    except ScheduleError:
+        return False
+    return True
 
 
 def check_threads(program: Program, place: Place) -> None:
