@@ -4,8 +4,8 @@
 
 Each workload is a job of its own of at most N trials (128) on a fresh service on SQLite. Trials per
 second count everything between a job's start and its last search trial: search, building, both
-checks, at least 3 samples and 20 ms of timing. Last comes how fast schedules are applied, and
-scheduled programs lowered and emitted.
+checks, at least 3 samples and 20 ms of timing. Last comes how fast schedules are applied,
+scheduled programs lowered and emitted, and points drawn and ranked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import schedule_speed
+from benchmarks import ranking, schedule_speed
 from benchmarks.workloads import WORKLOADS, BenchWorkload
 from tilewright import output
 from tilewright.client import HttpClient, Json
@@ -118,6 +118,7 @@ def main() -> int:
     rows = [finish(*row) for row in zip(found, WORKLOADS, jobs, rates, strict=True)]
     console.print(table(rows))
     rows += [speed.to_json() for speed in schedule_speed.main()]
+    rows.append(ranking.main().to_json())
     if given.json:
         given.json.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return 0

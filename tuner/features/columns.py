@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from tuner.features.accesses import count
 from tuner.features.nest import Kernel
 from tuner.features.work import NestWork, work_of
 from tuner.space.knobs import Floats
@@ -98,7 +99,7 @@ def columns_of(base: Kernel, kernel: Kernel, target: Target, n: int) -> Columns:
         **_of_main(main, total, target),
         **_of_rest(works, main, total, target),
         **_of_buffers(base, kernel, target),
-        **_of_program(base, total, target),
+        **_of_program(base, total),
         **_of_target(target),
         "nests": np.array([float(len(works))]),
         "main_depth": depth[chosen[0]],
@@ -181,9 +182,10 @@ def _of_buffers(base: Kernel, kernel: Kernel, target: Target) -> Columns:
     }
 
 
-def _of_program(base: Kernel, total: Columns, target: Target) -> Columns:
+def _of_program(base: Kernel, total: Columns) -> Columns:
     """Against the program as written, and of the whole."""
-    flops = _some(sum((work_of(base, nest, target).flops for nest in base.nests), np.zeros(1)))
+    issued = (count(nest.loops) * (nest.cheap + nest.costly) for nest in base.nests)
+    flops = _some(sum(issued, np.zeros(1)))
     size = sum((shape.bytes() for shape in base.shapes.values()), np.zeros(1))
     out = {"program_flops": flops, "program_bytes": size, "program_intensity": flops / size}
     out["waste"] = total["flops"] / flops
@@ -193,10 +195,9 @@ def _of_program(base: Kernel, total: Columns, target: Target) -> Columns:
     out["moves_per_arithmetic"] = moves / _some(total["arithmetic"])
     out["waiting_per_arithmetic"] = total["waiting"] / _some(total["arithmetic"])
     out["scattered_per_move"] = total["scattered"] / _some(moves)
-    issued = _some(total["flops"])
-    out["costly_share"] = total["costly"] / issued
-    out["scalar_share"] = total["scalar_flops"] / issued
-    out["mean_lanes"] = issued / _some(total["vector_flops"])
+    out["costly_share"] = total["costly"] / _some(total["flops"])
+    out["scalar_share"] = total["scalar_flops"] / _some(total["flops"])
+    out["mean_lanes"] = _some(total["flops"]) / _some(total["vector_flops"])
     for level in _LEVELS:
         out[f"intensity_{level}"] = flops / _some(total[f"traffic_{level}"])
         out[f"reload_{level}"] = total[f"traffic_{level}"] / size

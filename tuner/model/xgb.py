@@ -44,14 +44,18 @@ class RankingModel:
     """Trees over the machine model; see tuner.model.cost.CostModel."""
 
     def __init__(self, booster: xgboost.Booster) -> None:
+        booster.set_param({"nthread": 1})
         self._booster = booster
 
     def scores(self, table: Floats) -> Floats:
         """Higher is faster, [points]."""
         if not len(table):
             return np.empty(0)
-        data = xgboost.DMatrix(table, base_margin=_margin(table), nthread=1)
-        return np.asarray(self._booster.predict(data, output_margin=True), dtype=np.float64)
+        # In place: a DMatrix of a hundred thousand rows takes longer than the trees.
+        found = self._booster.inplace_predict(
+            table, predict_type="margin", base_margin=_margin(table)
+        )
+        return np.asarray(found, dtype=np.float64)
 
     def to_json(self) -> bytes:
         """XGBoost's JSON; `from_json` is its inverse."""
