@@ -25,6 +25,7 @@ class NewWorkload:
     name: str
     op: str | None
     sizes: Mapping[str, int | str]
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ def _workload_row(job: str, position: int, item: NewWorkload) -> JobWorkloadRow:
         op=item.op,
         sizes=dict(item.sizes),
         state=JobState.QUEUED,
+        weight=item.weight,
     )
 
 

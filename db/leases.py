@@ -71,7 +71,7 @@ class Beat:
     lost: list[str]
 
 
-def claim(session: Session, wish: Claim, expires_at: float) -> Grant | None:
+def claim(session: Session, wish: Claim, now: float, lease_s: float) -> Grant | None:
     """The grant that this claim got before, else a new one; None if there is nothing to do."""
     query = select(LeaseRow).where(LeaseRow.worker == wish.worker, LeaseRow.claim == wish.id)
     lease = session.scalar(query)
@@ -80,7 +80,7 @@ def claim(session: Session, wish: Claim, expires_at: float) -> Grant | None:
     else:
         items = _choose(session, wish)
         if items:
-            lease = _grant(session, wish, items, expires_at)
+            lease = _grant(session, wish, items, now, now + lease_s)
     if lease is None or not items:
         return None
     job = session.scalars(select(JobRow).where(JobRow.id == lease.job)).one()
@@ -131,7 +131,9 @@ def _batch(first: CandidateRow, rows: Sequence[CandidateRow]) -> list[CandidateR
     return [first] if first.losses else [row for row in together if not row.losses]
 
 
-def _grant(session: Session, wish: Claim, items: list[CandidateRow], expires_at: float) -> LeaseRow:
+def _grant(
+    session: Session, wish: Claim, items: list[CandidateRow], now: float, expires_at: float
+) -> LeaseRow:
     lease = LeaseRow(
         id=uuid.uuid4().hex,
         worker=wish.worker,
@@ -139,6 +141,7 @@ def _grant(session: Session, wish: Claim, items: list[CandidateRow], expires_at:
         job=items[0].job,
         state=LeaseState.OPEN,
         expires_at=expires_at,
+        granted_at=now,
     )
     session.add(lease)
     session.flush()
@@ -196,7 +199,7 @@ def report(session: Session, said: Report, now: float) -> Receipt:
     if said.peaks is not None:
         _keep_peaks(session, lease.job, said.peaks)
     if lease.state == LeaseState.OPEN and not _held(session, lease.id):
-        lease.state = LeaseState.ANSWERED
+        lease.state, lease.ended_at = LeaseState.ANSWERED, now
     return receipt
 
 
@@ -237,7 +240,7 @@ def reap(session: Session, now: float) -> int:
 
 
 def _lose(session: Session, lease: LeaseRow, now: float) -> None:
-    lease.state = LeaseState.LOST
+    lease.state, lease.ended_at = LeaseState.LOST, now
     worker = session.get_one(WorkerRow, lease.worker)
     for row in _held(session, lease.id):
         if row.state == CandidateState.WITHDRAWN:

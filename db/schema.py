@@ -166,6 +166,8 @@ class JobRow(Base):
     fingerprint: Mapped[str | None]
     #: tuner.record.Peaks of that machine
     peaks: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    #: seconds by account, see tuner.tune.accounts
+    spent: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")
     last_event: Mapped[int] = mapped_column(default=0)
     #: the tuner that runs it, the number of its lease, and until when
     tuner: Mapped[str | None]
@@ -194,6 +196,8 @@ class JobWorkloadRow(Base):
     failures: Mapped[dict[str, Any]] = mapped_column(default=dict)
     #: id of its best schedule
     best: Mapped[str | None]
+    #: how often it occurs in what is to become fast
+    weight: Mapped[float] = mapped_column(server_default="1.0")
 
 
 class CandidateRow(Base):
@@ -247,6 +251,10 @@ class LeaseRow(Base):
     #: a db.states.LeaseState
     state: Mapped[str]
     expires_at: Mapped[float]
+    #: None only in leases that are older than this column
+    granted_at: Mapped[float | None]
+    #: when it was answered or lost
+    ended_at: Mapped[float | None]
 
 
 class WorkerRow(Base):

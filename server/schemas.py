@@ -33,6 +33,16 @@ class WorkloadIn(Body):
         return self
 
 
+class JobWorkloadIn(WorkloadIn):
+    """A workload of a job."""
+
+    weight: float = Field(
+        1.0, gt=0, le=1e9, allow_inf_nan=False,
+        description="how often it occurs in what is to become fast: the job's trials go where they "
+        "are expected to save most, weight by weight",
+    )  # fmt: skip
+
+
 class Budget(Body):
     """What a job may spend on all its workloads together."""
 
@@ -43,7 +53,7 @@ class Budget(Body):
 class JobIn(Body):
     """A request to tune."""
 
-    workloads: list[WorkloadIn] = Field(min_length=1, max_length=64)
+    workloads: list[JobWorkloadIn] = Field(min_length=1, max_length=64)
     target: Name | None = Field(
         None, description="a target's name; may be omitted while all live machines agree on one"
     )
@@ -117,6 +127,7 @@ class JobWorkloadOut(BaseModel):
     name: str
     op: str | None
     sizes: dict[str, int | str]
+    weight: float
     state: str
     reason: str
     trials: WorkloadTrials
@@ -149,6 +160,14 @@ class JobOut(BaseModel):
     ended_at: str | None
     trials: Trials
     peaks: PeaksOut | None
+    spent: dict[str, float] = Field(
+        description="seconds by account: search, model, waiting and database are the tuner's and "
+        "do not overlap; build, check and timing are sums over the job's measurements"
+    )
+    idle_share: float | None = Field(
+        description="share of the job's time in which its workers had nothing of it to do; null "
+        "until it has ended"
+    )
     workloads: list[JobWorkloadOut]
 
 

@@ -53,7 +53,17 @@ def print_job(job: Json) -> None:
     lines = [f"job {job['id']}: {job['state']}{reason}{target}"]
     for workload in job["workloads"]:
         lines += ["", *workload_lines(workload)]
+    if job["spent"]:
+        lines += ["", spent_line(job)]
     print_lines(lines)
+
+
+def spent_line(job: Json) -> str:
+    """Where a job's seconds went, the largest account first."""
+    accounts = sorted(job["spent"].items(), key=lambda item: -item[1])
+    went = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in accounts)
+    idle = "" if job["idle_share"] is None else f"; workers idle {job['idle_share']:.0%}"
+    return f"time spent: {went}{idle}"
 
 
 def workload_lines(workload: Json) -> list[str]:

@@ -62,6 +62,8 @@ class WorkloadStatus:
     #: the operator it was asked as; None for a program
     op: str | None
     sizes: Json
+    #: how often it occurs in what is to become fast
+    weight: float
     state: str
     reason: str
     trials: Count
@@ -105,6 +107,10 @@ class Job:
     started_at: datetime | None
     ended_at: datetime | None
     peaks: Peaks | None
+    #: seconds by account: search, model, waiting, database; build, check and timing of the workers
+    spent: dict[str, float]
+    #: share of the job's time in which its workers had nothing of it to do; None until it has ended
+    idle_share: float | None
     workloads: tuple[WorkloadStatus, ...]
 
     @property

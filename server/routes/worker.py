@@ -98,7 +98,7 @@ def _claim(service: Service, asked: ClaimIn) -> GrantOut | None:
             return None
     lease_s = service.settings.lease_s
     with service.database.write() as session:
-        grant = leases.claim(session, wish, service.clock() + lease_s)
+        grant = leases.claim(session, wish, service.clock(), lease_s)
         if grant is None:
             return None
         workload = session.get_one(WorkloadRow, grant.items[0].workload)

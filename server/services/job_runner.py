@@ -40,6 +40,8 @@ def tune_job(database: Database, job: JobRow, now: float) -> TuneJob:
         strategy=job.strategy,
         seed=job.seed,
         more=job.more,
+        weights={row.workload: row.weight for row in rows},
+        spent=job.spent,
     )
 
 
@@ -53,7 +55,8 @@ def _workload(logged: LoggedWorkload) -> Workload:
 
 
 class JobProgress:
-    """A tuner.tune.job.Progress that makes events. A trial's is made where it is recorded."""
+    """A tuner.tune.job.Progress that makes events, and keeps on the job what it spent. A trial's
+    event is made where it is recorded."""
 
     def __init__(self, database: Database, job: str, fence: int, clock: Clock) -> None:
         self._database, self._job, self._fence, self._clock = database, job, fence, clock
@@ -63,6 +66,9 @@ class JobProgress:
             return
         with self._database.write() as session:
             job = tuning.held(session, self._job, self._fence)
+            if kind == "spent":
+                job.spent = data["seconds"]
+                return
             events.add(session, job, EventKind(kind), data, self._clock())
 
 

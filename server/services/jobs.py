@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -51,7 +52,8 @@ def _new_job(asked: JobIn, who: Principal) -> NewJob:
         name = asked.target
         refused_at("/target", lambda: target(name))
     workloads = tuple(
-        resolve(item, f"/workloads/{position}") for position, item in enumerate(asked.workloads)
+        replace(resolve(item, f"/workloads/{position}"), weight=item.weight)
+        for position, item in enumerate(asked.workloads)
     )
     (hash, times), *_ = Counter(item.logged.hash for item in workloads).most_common(1)
     if times > 1:

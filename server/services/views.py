@@ -8,7 +8,7 @@ from dataclasses import asdict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db import jobs
+from db import busy, jobs
 from db.clock import iso
 from db.rows import schedule_of
 from db.schema import JobRow, JobWorkloadRow, ScheduleRow, WorkerRow
@@ -50,6 +50,8 @@ def job_view(session: Session, job: JobRow) -> JobOut:
         ended_at=None if job.ended_at is None else iso(job.ended_at),
         trials=Trials(issued=job.issued, done=job.done, failed=job.failed),
         peaks=None if job.peaks is None else PeaksOut(**job.peaks),
+        spent=job.spent,
+        idle_share=busy.idle_share(session, job),
         workloads=[_workload_view(row, best.get(row.best or "")) for row in rows],
     )
 
@@ -60,6 +62,7 @@ def _workload_view(row: JobWorkloadRow, best: BestSchedule | None) -> JobWorkloa
         name=row.name,
         op=row.op,
         sizes=row.sizes,
+        weight=row.weight,
         state=row.state,
         reason=row.reason,
         trials=WorkloadTrials(done=row.done, failed=row.failed),

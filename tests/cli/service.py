@@ -32,11 +32,12 @@ def job(state: str = "done", done: int = 8, **changes: Any) -> Json:
         "budget": {"trials": 8, "seconds": 60.0}, "created_at": "2026-01-01T00:00:00Z",
         "started_at": None, "ended_at": None, "strategy": "evolutionary", "seed": 0,
         "priority": 0, "more": False,
-        "peaks": None, "trials": {"issued": 8, "done": done, "failed": 1},
+        "peaks": None, "spent": {"search": 1.25, "waiting": 8.0, "timing": 6.5}, "idle_share": 0.04,
+        "trials": {"issued": 8, "done": done, "failed": 1},
         "workloads": [
             {
                 "hash": HASH, "name": "matmul", "op": "matmul", "sizes": {"m": 4, "n": 4, "k": 4},
-                "state": state, "reason": "", "trials": {"done": done, "failed": 1},
+                "weight": 1.0, "state": state, "reason": "", "trials": {"done": done, "failed": 1},
                 "failures": {"compile_error": 1}, "best": found,
             }
         ],

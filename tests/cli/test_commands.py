@@ -51,6 +51,9 @@ def test_a_job_is_shown_with_its_failures(capsys: pytest.CaptureFixture[str]) ->
     shown = capsys.readouterr().out
     assert "job j-1: done on cpu-avx2-1t" in shown
     assert "1 compile_error" in shown
+    assert shown.endswith(
+        "time spent: waiting 8.0 s, timing 6.5 s, search 1.2 s; workers idle 4%\n"
+    )
 
 
 def test_a_job_is_cancelled(capsys: pytest.CaptureFixture[str]) -> None:

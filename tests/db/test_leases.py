@@ -19,7 +19,7 @@ RELEASED = Measurement(outcome=Outcome.CANCELLED)
 
 def take(session, worker, claim="c1", max_items=16, until=60.0):
     wish = Claim(worker=worker.id, id=claim, targets=[TARGET], max_items=max_items)
-    return leases.claim(session, wish, until)
+    return leases.claim(session, wish, 0.0, until)
 
 
 def report(session, grant, results, now=1.0):
@@ -103,7 +103,7 @@ def test_an_opencl_target_is_built_by_its_driver(session):
 def test_a_target_that_was_not_asked_for_is_not_granted(session):
     worker, _ = submitted(session, "a")
     wish = Claim(worker=worker.id, id="c", targets=["cpu-sse2-1t"], max_items=4)
-    assert leases.claim(session, wish, 60.0) is None
+    assert leases.claim(session, wish, 0.0, 60.0) is None
 
 
 def test_urgent_jobs_go_first(session):

@@ -57,7 +57,7 @@ class Queue(RuleBasedStateMachine):
             max_items=max_items,
         )  # fmt: skip
         with self.database.write() as session:
-            grant = leases.claim(session, wish, self.now + LEASE_S)
+            grant = leases.claim(session, wish, self.now, LEASE_S)
         if grant is not None:
             held = tuple(row.id for row in grant.items)
             self.grants.append((grant.lease.id, grant.lease.fence, held))

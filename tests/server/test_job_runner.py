@@ -43,6 +43,7 @@ def test_the_loop_is_asked_what_the_user_asked(database):
     assert [w.hash for w in asked.workloads] == [workload.hash]
     assert (asked.id, asked.target.name, asked.trials) == (job.id, "cpu-avx2-1t", 64)
     assert (asked.seconds, asked.strategy, asked.seed) == (100.0, "random", 0)
+    assert (asked.weights, asked.spent) == ({workload.hash: 1.0}, {})
 
 
 def test_seconds_count_from_the_first_start(database):
@@ -146,3 +147,13 @@ def test_progress_becomes_events_but_for_trials_which_have_theirs(database):
     with database.read() as session:
         kinds = [row.kind for row in events.since(session, job.id, 2, 9)]
     assert kinds == ["round", "best", "state"]
+
+
+def test_what_was_spent_is_kept_on_the_job_for_its_next_life(database):
+    with database.write() as session:
+        _, job = running_job(session)
+    spent = {"search": 1.5, "waiting": 3.0}
+    JobProgress(database, job.id, job.fence, lambda: 7.0).event("spent", {"seconds": spent})
+    with database.read() as session:
+        assert jobs.get(session, job.id).spent == spent
+        assert not events.since(session, job.id, 2, 9)

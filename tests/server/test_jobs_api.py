@@ -19,8 +19,8 @@ def submit(server, key=None, role="admin", **body):
 
 def test_a_submitted_job_is_queued_under_its_location(server):
     answer = submit(
-        server, workloads=[MATMUL, {"program": RELU}], budget={"trials": 7, "seconds": 60},
-        seed=3, priority=-1, strategy="random", more=True,
+        server, workloads=[MATMUL | {"weight": 3.5}, {"program": RELU}],
+        budget={"trials": 7, "seconds": 60}, seed=3, priority=-1, strategy="random", more=True,
     )  # fmt: skip
     assert answer.status_code == 201
     job = answer.json()
@@ -33,6 +33,8 @@ def test_a_submitted_job_is_queued_under_its_location(server):
     first, second = job["workloads"]
     assert (first["name"], first["op"], first["sizes"]) == ("matmul", "matmul", MATMUL["sizes"])
     assert (second["name"], second["op"], second["best"]) == ("relu", None, None)
+    assert (first["weight"], second["weight"]) == (3.5, 1.0)
+    assert (job["spent"], job["idle_share"]) == ({}, None)
     assert first["hash"].startswith("w1:")
     assert first["hash"] != second["hash"]
 
@@ -56,6 +58,7 @@ def test_the_same_computation_has_the_same_hash_whatever_its_names(server):
         ({"workloads": [MATMUL, MATMUL]}, "invalid-request", "is given 2 times"),
         ({"strategy": "magic"}, "invalid-request", "'evolutionary', 'random' or 'exhaustive'"),
         ({"seed": -1}, "invalid-request", "/body/seed"),
+        ({"workloads": [MATMUL | {"weight": 0}]}, "invalid-request", "/body/workloads/0/weight"),
         ({"colour": 1}, "invalid-request", "/body/colour"),
         ({"target": "abacus"}, "unknown-target", "there are: cpu-avx2-1t, cpu-avx512-1t"),
         ({"workloads": [{"op": "dance"}]}, "unknown-workload", "there are: matmul, batch_matmul"),

@@ -33,7 +33,7 @@ class Bench:
         self.claims += 1
         wish = Claim(worker=self.worker, id=str(self.claims), targets=[TARGET], max_items=16)
         with self.database.write() as session:
-            lease = leases.claim(session, wish, 60.0).lease
+            lease = leases.claim(session, wish, 0.0, 60.0).lease
             said = Report(
                 worker=self.worker, lease=lease.id, fence=lease.fence,
                 results=dict.fromkeys(ids, OK), peaks=peaks,

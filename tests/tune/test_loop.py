@@ -11,7 +11,6 @@ from benchmarks.round_robin import RoundRobin
 from tests.tune.fake_bench import COMPILER, MACHINE, FakeBench, by_hash
 from tests.tune.jobs import AVX512, MATMUL, SOFTMAX, Silence, job, run
 from tuner.codegen.kernel import GENERATOR
-from tuner.errors import Conflict
 from tuner.features.table import FEATURE_VERSION
 from tuner.log import RecordFilter, steps_key
 from tuner.model.xgb import RankingModel
@@ -133,37 +132,6 @@ def test_a_candidate_knows_the_fastest_so_far():
     first, last = bench.searched()[0], bench.searched()[-1]
     assert first.timing.incumbent_s is None
     assert last.timing.incumbent_s in {r.measurement.median_s for r in bench.known.values()}
-
-
-def test_a_killed_loop_goes_on_where_it_was():
-    bench = FakeBench([MATMUL])
-    collect, rounds = bench.collect, iter(range(7))
-
-    def dying(wait_s):
-        if next(rounds, None) is None:
-            raise Conflict("another tuner has the job")
-        return collect(wait_s)
-
-    bench.collect = dying
-    with pytest.raises(Conflict):
-        run(bench, MATMUL, trials=60)
-    assert bench.queue
-    measured = len(bench.known)
-    bench.collect = collect
-    (tuned,) = run(bench, MATMUL, trials=60)
-    assert 0 < measured < 60
-    assert (tuned.state, tuned.done) == (State.DONE, 60)
-    keys = [steps_key(r.steps) for r in bench.log.records(RecordFilter(purpose=Purpose.SEARCH))]
-    assert len(keys) == len(set(keys)) == 60
-
-
-def test_a_loop_killed_in_the_play_off_does_not_repeat_it():
-    bench = FakeBench([MATMUL])
-    run(bench, MATMUL, trials=12)
-    before = len(bench.log.records(RecordFilter()))
-    (tuned,) = run(bench, MATMUL, trials=12)
-    assert len(bench.log.records(RecordFilter())) == before
-    assert tuned.best.ci_s is not None
 
 
 def test_candidates_are_numbered_in_the_order_in_which_the_job_asks():

@@ -32,6 +32,8 @@ class TuneJob:
     more: bool = False
     #: workload hash -> how often it occurs in what is to become fast; 1 where it is not named
     weights: Mapping[str, float] = field(default_factory=dict)
+    #: seconds that earlier lives of this job spent, by account; see tuner.tune.accounts
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 class State(StrEnum):
@@ -65,4 +67,5 @@ class Progress(Protocol):
 
     def event(self, kind: str, data: dict[str, Any]) -> None:
         """`kind` is "trial", "round", "best" or "state"; `data` is JSON-able, names its
-        "workload", and has times in seconds."""
+        "workload", and has times in seconds. With "spent" come the job's "seconds" so far, by
+        account; see tuner.tune.accounts."""

@@ -17,6 +17,7 @@ from tuner.errors import EmptySpaceError, SearchError
 from tuner.log import RecordFilter, TuningLog
 from tuner.recall import Recalled, recall
 from tuner.record import Candidate, Purpose, Record, Setup
+from tuner.tune.accounts import Accounts
 from tuner.tune.bench import Bench
 from tuner.tune.ending import Endings
 from tuner.tune.history import seconds_of
@@ -69,13 +70,18 @@ class _Tuning:
         self, job: TuneJob, log: TuningLog, bench: Bench, progress: Progress,
         clock: Callable[[], float], scheduling: Scheduling,
     ) -> None:  # fmt: skip
-        self._job, self._log, self._bench, self._progress = job, log, bench, progress
-        self._clock, self._scheduling = clock, scheduling
+        self._spent = Accounts(clock, job.spent)
+        self._job, self._clock, self._scheduling = job, clock, scheduling
+        self._log = self._spent.booked(log, "database")
+        self._bench = self._spent.booked(
+            bench, "database", collect="waiting", fingerprint="waiting"
+        )
+        self._progress = self._spent.booked(progress, "database")
         self._deadline = clock() + job.seconds
         self._rounds: deque[_Round] = deque()
         #: results of this life by candidate id
         self._results: dict[str, Record] = {}
-        self._endings = Endings(job, log, progress)
+        self._endings = Endings(job, self._log, self._progress)
         self._tracks: list[Track] = []
         self._issued = 0
         #: candidates of any purpose that the job has asked for
@@ -83,6 +89,12 @@ class _Tuning:
         self._learner: Learner
 
     def run(self) -> list[Tuned]:
+        with self._spent.on("search"):
+            ended = self._run()
+        self._tell_spent()
+        return ended
+
+    def _run(self) -> list[Tuned]:
         cancelled = False
         try:
             self._open(self._machine())
@@ -95,7 +107,8 @@ class _Tuning:
             track.given_up = self._scheduler.given_up(task)
         self._endings.end_all(self._tracks, self._results, self._bench.peaks(), cancelled)
         if self._tracks:
-            self._learner.save()
+            with self._spent.on("model"):
+                self._learner.save()
         return self._endings.in_order()
 
     def _machine(self) -> Setup:
@@ -109,6 +122,8 @@ class _Tuning:
 
     def _open(self, setup: Setup) -> None:
         """Sets up each workload's search and takes up what an earlier life of the job left."""
+        # Before the log is read: what gets its result in between is then in both, not in neither.
+        queued = self._bench.outstanding()
         for workload in self._job.workloads:
             known = self._recall(workload, setup)
             if known is not None:
@@ -125,28 +140,33 @@ class _Tuning:
         self._scheduler = self._scheduling(
             [weights.get(t.workload.hash, 1.0) for t in self._tracks]
         )
-        self._take_up()
+        self._take_up(queued)
         if self._tracks:
-            self._learner = Learner(self._job, self._log, setup, self._tracks)
+            with self._spent.on("model"):
+                self._learner = Learner(self._job, self._log, setup, self._tracks)
 
     def _recall(self, workload: Workload, setup: Setup) -> Recalled | None:
         if self._job.more:
             return None
         return recall(self._log, workload.hash, self._job.target.name, setup, self._job.id)
 
-    def _take_up(self) -> None:
+    def _take_up(self, queued: Sequence[Candidate]) -> None:
         known = self._log.records(RecordFilter(job=self._job.id))
-        queued = self._bench.outstanding()
+        for record in known:
+            self._spent.measured(record)
         numbers = [r.number for r in known] + [c.number for c in queued]
         self._asked = max(numbers, default=0)
         spent = [r for r in known if r.purpose is Purpose.SEARCH]
         open_yet = [c for c in queued if c.purpose is Purpose.SEARCH]
         self._issued = len({r.id for r in spent} | {c.id for c in open_yet})
         for task, track in enumerate(self._tracks):
-            own = [r for r in spent if r.workload == track.workload.hash]
-            track.outcomes = Counter(r.measurement.outcome for r in own)
-            waiting = tuple(c for c in open_yet if c.workload == track.workload.hash)
+            hash, learned = track.workload.hash, {r.id for r in track.records}
+            waiting = tuple(c for c in open_yet if c.workload == hash and c.id not in learned)
             track.exclude(waiting)
+            pending = {c.id for c in waiting}
+            own = [r for r in spent if r.workload == hash and r.id not in pending]
+            own.sort(key=lambda r: r.number)
+            track.outcomes = Counter(r.measurement.outcome for r in own)
             ids = {r.id for r in own}
             earlier = [seconds_of(r) for r in track.records if r.id not in ids]
             self._scheduler.known(task, earlier)
@@ -202,6 +222,7 @@ class _Tuning:
         left = max(0.0, min(TICK_S, until - self._clock()))
         for record in self._bench.collect(left):
             self._results[record.id] = record
+            self._spent.measured(record)
             self._progress.event("trial", {
                 "workload": record.workload, "candidate": record.id,
                 "purpose": str(record.purpose), "outcome": str(record.measurement.outcome),
@@ -227,7 +248,9 @@ class _Tuning:
                 "workload": best.workload, "candidate": best.id,
                 "median_s": best.measurement.median_s,
             })  # fmt: skip
-        self._learner.learn()
+        with self._spent.on("model"):
+            self._learner.learn()
+        self._tell_spent()
 
     def _stop(self) -> None:
         """Wants no more results; takes those of rounds that are not complete for what they are."""
@@ -260,6 +283,9 @@ class _Tuning:
             "workload": track.workload.hash, "round": track.rounds, "asked": asked,
             "issued": self._issued, "median_s": best.measurement.median_s if best else None,
         })  # fmt: skip
+
+    def _tell_spent(self) -> None:
+        self._progress.event("spent", {"seconds": self._spent.seconds()})
 
     def _check_cancelled(self) -> None:
         if self._bench.cancelled():
