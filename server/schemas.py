@@ -224,6 +224,7 @@ class TargetOut(BaseModel):
     isa: list[str]
     vector_bits: int
     threads: int
+    simulated: bool = Field(description="its times come from a machine model")
     live_workers: int
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tilewright import units
 from tilewright.client import Json
+from tuner.target import SIMULATED_PREFIX
 
 #: columns where the output is no terminal and nothing says how wide it is
 PLAIN_WIDTH = 200
@@ -39,6 +40,11 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console().print(table)
 
 
+def target_name(name: str) -> str:
+    """A target's name, and whether its times are simulated."""
+    return f"{name} (simulated)" if name.startswith(SIMULATED_PREFIX) else name
+
+
 def best_line(best: Json) -> str:
     """How fast a best schedule is, in one line."""
     bounds = f" (95%: {units.interval(best['ci_s'])})" if best["ci_s"] else ""
@@ -49,7 +55,7 @@ def best_line(best: Json) -> str:
 def print_job(job: Json) -> None:
     """A job: its state, then a paragraph for each workload."""
     reason = f" ({_first_line(job['reason'])})" if job["reason"] else ""
-    target = f" on {job['target']}" if job["target"] else ""
+    target = f" on {target_name(job['target'])}" if job["target"] else ""
     lines = [f"job {job['id']}: {job['state']}{reason}{target}"]
     for workload in job["workloads"]:
         lines += ["", *workload_lines(workload)]

@@ -164,6 +164,8 @@ class TargetStatus:
     isa: tuple[str, ...]
     vector_bits: int
     threads: int
+    #: its times come from a machine model
+    simulated: bool
     live_workers: int
 
 

@@ -46,11 +46,11 @@ def list_operators(_who: Reader) -> OperatorsOut:
 
 @router.get("/targets")
 def list_targets(service: ServiceOf, _who: Reader) -> TargetsOut:
-    """The targets, and how many live workers have each. Of those with several threads, the ones
-    that a live worker has are listed."""
+    """The targets, and how many live workers have each. Of those with several threads, and of
+    simulated ones, those that a live worker has are listed."""
     with service.database.read() as session:
         live = workers.live(session, service.clock() - service.settings.live_s)
-    threaded = sorted({name for worker in live for name in worker.targets} - set(TARGETS))
+    offered = sorted({name for worker in live for name in worker.targets} - set(TARGETS))
     items = [
         TargetOut(
             name=target.name,
@@ -58,9 +58,10 @@ def list_targets(service: ServiceOf, _who: Reader) -> TargetsOut:
             isa=list(target.isa),
             vector_bits=target.vector_bits,
             threads=target.threads,
+            simulated=target.simulated,
             live_workers=sum(target.name in worker.targets for worker in live),
         )
-        for target in (*TARGETS.values(), *(target_of(name) for name in threaded))
+        for target in (*TARGETS.values(), *(target_of(name) for name in offered))
     ]
     return TargetsOut(items=items)
 

@@ -56,6 +56,15 @@ def test_a_job_is_shown_with_its_failures(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
+def test_what_is_simulated_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    simulated = {"target": "sim-zen4-1t"}
+    _ok(Service({"GET /v1/jobs/j-1": job() | simulated}), "jobs", "show", "j-1")
+    assert "done on sim-zen4-1t (simulated)" in capsys.readouterr().out
+    found = {"items": [best() | simulated]}
+    _ok(Service({"GET /v1/schedules/best": found}), "best", "--workload", HASH)
+    assert "on sim-zen4-1t (simulated)\n" in capsys.readouterr().out
+
+
 def test_a_job_is_cancelled(capsys: pytest.CaptureFixture[str]) -> None:
     _ok(Service({"POST /v1/jobs/j-1/cancel": job("cancelled")}), "jobs", "cancel", "j-1")
     assert capsys.readouterr().out == "job j-1: cancelled\n"
@@ -84,12 +93,13 @@ def test_a_program_is_shown_after_each_step(capsys: pytest.CaptureFixture[str]) 
 def test_records_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     measurement = {"outcome": "crash", "median_s": None, "detail": "signal 11\nmore"}
     record = {
-        "sequence": 7, "workload": HASH, "purpose": "search", "measurement": measurement,
+        "sequence": 7, "workload": HASH, "target": "sim-a100", "purpose": "search",
+        "measurement": measurement,
     }  # fmt: skip
     service = Service({"GET /v1/records": {"items": [record], "next": None}})
     _ok(service, "records", "--job", "j-1", "--limit", "5")
     last = capsys.readouterr().out.splitlines()[-1].split()
-    assert last == ["7", HASH, "search", "crash", "signal", "11"]
+    assert last == ["7", HASH, "sim-a100", "(simulated)", "search", "crash", "signal", "11"]
     assert dict(service.requests[0].url.params) == {"job": "j-1", "limit": "5"}
 
 

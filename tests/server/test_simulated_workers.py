@@ -66,6 +66,9 @@ def test_one_worker_tunes_a_job(server, target):
     assert 0 < best["peak_share"] <= 1
     assert target in server.admin.get(best["source_url"]).text
     assert all(r["measurement"]["compiler"].startswith(f"simulated {name}") for r in records)
+    targets = {t["name"]: t for t in server.admin.get("/v1/targets").json()["items"]}
+    assert (targets[target]["simulated"], targets[target]["live_workers"]) == (True, 1)
+    assert targets["cpu-avx2-1t"]["simulated"] is False
     (worker,) = server.admin.get("/v1/workers").json()["items"]
     assert worker["facts"]["simulated"] is True
 

@@ -45,7 +45,8 @@ def best(  # noqa: PLR0913 - one argument for each option
         raise options.UsageError("no verified schedule yet: `tilewright tune` searches for one")
     else:
         for item in found["items"]:
-            output.print_lines((f"{item['id']} on {item['target']}", f"  {output.best_line(item)}"))
+            on = output.target_name(item["target"])
+            output.print_lines((f"{item['id']} on {on}", f"  {output.best_line(item)}"))
 
 
 def _target(name: str | None) -> Json:
@@ -119,7 +120,7 @@ def records(
         output.print_json(found)
         return
     output.print_table(
-        (">number", "workload", "purpose", "outcome", ">median", "detail"),
+        (">number", "workload", "target", "purpose", "outcome", ">median", "detail"),
         (_record_row(record) for record in found),
     )
 
@@ -130,6 +131,7 @@ def _record_row(record: Json) -> tuple[str, ...]:
     return (
         str(record["sequence"]),
         record["workload"],
+        output.target_name(record["target"]),
         record["purpose"],
         measurement["outcome"],
         "" if median is None else units.seconds(median),
