@@ -8,11 +8,12 @@ from tuner.ir.show import show
 from tuner.log import LoggedWorkload, TuningLog
 from tuner.record import Candidate, Peaks, Record
 from tuner.target import target
+from tuner.tune.bench import Bench
 from tuner.workload.workload import Workload
 from workers.simulate.device import Device, Trial
 
 
-class SimulatedBench:
+class SimulatedBench(Bench):
     """Measures at once what is submitted and hands it out in that order. A lost connection, the
     one fault that belongs to a worker, does not happen here.
 
