@@ -37,8 +37,7 @@ _EXP = """\
     __asm__("vrangeps $2, %2, %1, %0" : "=v"(r) : "v"(r), "v"(one));
     __asm__("vpermps %2, %1, %0" : "=v"(p) : "v"(t), "v"(powers));
     {f} q = r * 0.16666718f + 0.50000015f;
-    q = q * r + 1.0f;
-    q = q * r;
+    q = r * r * q + r;
     p = p * q + p;
     __asm__("vscalefps %2, %1, %0" : "=v"(p) : "v"(p), "v"(n));
     return p;"""

@@ -1,4 +1,7 @@
-"""Normalisations, with PyTorch's default for the small number under the root."""
+"""Normalisations, with PyTorch's default for the small number under the root.
+
+Means are sums times the inverse of their length: a division is on the way from each row's sums to
+its results, where nothing else can be done meanwhile."""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ def layer_norm(x: {dtype}[{rows}, {cols}], w: const[{dtype}[{cols}]], b: const[{
         total[i] = 0
         for j in range({cols}):
             total[i] += x[i, j]
-        mean[i] = total[i] / {cols}
+        mean[i] = total[i] * {1 / cols!r}
         square[i] = 0
         for j in range({cols}):
             square[i] += (x[i, j] - mean[i]) * (x[i, j] - mean[i])
-        scale[i] = rsqrt(square[i] / {cols} + {_EPSILON})
+        scale[i] = rsqrt(square[i] * {1 / cols!r} + {_EPSILON})
         for j in range({cols}):
             y[i, j] = (x[i, j] - mean[i]) * scale[i] * w[j] + b[j]
 """
@@ -44,7 +47,7 @@ def rms_norm(x: {dtype}[{rows}, {cols}], w: const[{dtype}[{cols}]], y: {dtype}[{
         square[i] = 0
         for j in range({cols}):
             square[i] += x[i, j] * x[i, j]
-        scale[i] = rsqrt(square[i] / {cols} + {epsilon!r})
+        scale[i] = rsqrt(square[i] * {1 / cols!r} + {epsilon!r})
         for j in range({cols}):
             y[i, j] = x[i, j] * scale[i] * w[j]
 """
