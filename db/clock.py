@@ -11,6 +11,11 @@ Clock = Callable[[], float]
 wall_clock: Clock = time.time
 
 
+def moment_of(text: str) -> float:
+    """The inverse of `iso`. Raises ValueError on another form."""
+    return datetime.fromisoformat(text).timestamp()
+
+
 def iso(moment: float) -> str:
     """ISO 8601 in UTC."""
     return datetime.fromtimestamp(moment, UTC).isoformat()

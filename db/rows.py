@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from db.clock import iso
+from db.clock import iso, moment_of
 from db.schema import ModelRow, RecordRow, ScheduleRow, WorkloadRow
 from tuner.log import LoggedWorkload, SavedModel, steps_key
 from tuner.record import BestSchedule, Measurement, Purpose, Record
@@ -49,7 +49,7 @@ def record_row(record: Record, now: float) -> RecordRow:
         measurement=record.measurement.to_json(),
         job=record.job,
         worker=record.worker,
-        created_at=now,
+        created_at=moment_of(record.created_at) if record.created_at else now,
         number=record.number,
         generator=record.measurement.generator,
         compiler=record.measurement.compiler,

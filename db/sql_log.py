@@ -27,12 +27,15 @@ from tuner.log import (
     LoggedWorkload,
     RecordFilter,
     SavedModel,
+    no_workload,
     require_sha256,
     same_trial,
 )
 from tuner.record import BestSchedule, Purpose, Record, Setup
 
 _T = TypeVar("_T")
+#: Records that one statement asks for or inserts.
+_AT_ONCE = 500
 
 
 class SqlLog:
@@ -53,9 +56,11 @@ class SqlLog:
                 raise NotFound(f"no workload {hash!r} in the log")
             return workload_of(row)
 
-    def append(self, records: Sequence[Record]) -> int:
+    def append(self, records: Sequence[Record], workloads: Sequence[LoggedWorkload] = ()) -> int:
         with self._database.write() as session:
-            return sum(append(session, record, self._clock()) for record in records)
+            for workload in workloads:
+                add_workload(session, workload, self._clock())
+            return append(session, records, self._clock())
 
     def records(
         self, where: RecordFilter, after: int = 0, limit: int | None = None
@@ -63,6 +68,13 @@ class SqlLog:
         query = select(RecordRow).where(RecordRow.sequence > after).order_by(RecordRow.sequence)
         with self._database.read() as session:
             found = session.scalars(_filtered(query, where).limit(limit))
+            return [record_of(row) for row in found]
+
+    def issued(self, job: str, skip: int = 0, limit: int | None = None) -> list[Record]:
+        query = select(RecordRow).where(RecordRow.job == job)
+        ordered = query.order_by(RecordRow.number, RecordRow.sequence)
+        with self._database.read() as session:
+            found = session.scalars(ordered.offset(skip).limit(limit))
             return [record_of(row) for row in found]
 
     def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
@@ -131,18 +143,31 @@ def add_workload(session: Session, workload: LoggedWorkload, now: float) -> None
         session.flush()
 
 
-def append(session: Session, record: Record, now: float) -> int:
-    """Appends in the caller's transaction; 1 if it was new, see TuningLog.append."""
-    known = session.scalar(select(RecordRow).where(RecordRow.id == record.id))
-    if known is not None:
-        if not same_trial(record_of(known), record):
+def append(session: Session, records: Sequence[Record], now: float) -> int:
+    """Appends in the caller's transaction; how many were new, see TuningLog.append."""
+    return sum(
+        _append_some(session, records[first : first + _AT_ONCE], now)
+        for first in range(0, len(records), _AT_ONCE)
+    )
+
+
+def _append_some(session: Session, records: Sequence[Record], now: float) -> int:
+    by_id = select(RecordRow).where(RecordRow.id.in_([r.id for r in records]))
+    known = {row.id: record_of(row) for row in session.scalars(by_id)}
+    hashes = select(WorkloadRow.hash).where(WorkloadRow.hash.in_({r.workload for r in records}))
+    workloads = set(session.scalars(hashes))
+    fresh: dict[str, Record] = {}
+    for record in records:
+        older = known.get(record.id) or fresh.get(record.id)
+        if older is not None and not same_trial(older, record):
             raise Conflict(f"record {record.id!r} is in the log with another content")
-        return 0
-    if session.get(WorkloadRow, record.workload) is None:
-        raise NotFound(f"record {record.id!r}: no workload {record.workload!r} in the log")
-    session.add(record_row(record, now))
+        if older is None and record.workload not in workloads:
+            raise no_workload(record)
+        if older is None:
+            fresh[record.id] = record
+    session.add_all(record_row(record, now) for record in fresh.values())
     session.flush()
-    return 1
+    return len(fresh)
 
 
 def set_best(session: Session, schedule: BestSchedule) -> None:

@@ -28,7 +28,7 @@ def record(
         worker=worker,
         number=row.position,
     )
-    sql_log.append(session, trial, now)
+    sql_log.append(session, [trial], now)
     job = session.scalars(select(JobRow).where(JobRow.id == row.job)).one()
     if trial.purpose == Purpose.SEARCH:
         _count(session, job, trial)

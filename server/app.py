@@ -17,7 +17,7 @@ from db.engine import Database
 from db.sql_log import SqlLog
 from server import problems
 from server.gate import Gate
-from server.routes import catalogue, events, health, jobs, schedules, worker
+from server.routes import catalogue, events, health, jobs, records, schedules, worker
 from server.schemas import ProblemOut
 from server.services.reaper import Reaper
 from server.services.service import Service
@@ -25,7 +25,9 @@ from server.services.waiting import Changes
 from server.settings import Settings
 from tuner.codegen.kernel import GENERATOR
 
-ROUTERS = tuple(part.router for part in (jobs, events, schedules, catalogue, worker, health))
+ROUTERS = tuple(
+    part.router for part in (jobs, events, schedules, catalogue, records, worker, health)
+)
 _REFUSED: dict[int | str, dict[str, Any]] = {
     "4XX": {
         "description": "the request is refused",

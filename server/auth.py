@@ -37,7 +37,9 @@ class Requires:
 requires_read = Requires(TokenRole.READ)
 requires_submit = Requires(TokenRole.SUBMIT)
 requires_work = Requires(TokenRole.WORK)
+requires_admin = Requires(TokenRole.ADMIN)
 
 Reader = Annotated[Principal, Depends(requires_read)]
 Submitter = Annotated[Principal, Depends(requires_submit)]
+Admin = Annotated[Principal, Depends(requires_admin)]
 WorkerToken = Annotated[Principal, Depends(requires_work)]

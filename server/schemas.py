@@ -265,27 +265,6 @@ class WorkloadPage(BaseModel):
     next: str | None
 
 
-class RecordOut(BaseModel):
-    """A trial in the tuning log."""
-
-    id: str
-    workload: str
-    target: str
-    fingerprint: str
-    steps: dict[str, Any]
-    purpose: str
-    measurement: dict[str, Any]
-    job: str | None
-    worker: str | None
-    sequence: int
-    created_at: str
-
-
-class RecordPage(BaseModel):
-    items: list[RecordOut]
-    next: str | None
-
-
 class ProblemOut(BaseModel):
     """An error, as RFC 9457 has it; server.problems lists the types and what else they tell."""
 

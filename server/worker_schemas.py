@@ -3,13 +3,12 @@ so that a worker may be newer than its server."""
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
 
 from tuner.errors import TargetError
-from tuner.record import Measurement, Outcome, Peaks
+from tuner.record import Measurement, Peaks
 from tuner.target import target
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -92,26 +91,13 @@ class ResultIn(BaseModel):
     @classmethod
     def _readable(cls, data: dict[str, Any]) -> dict[str, Any]:
         try:
-            require_sound(Measurement.from_json(data))
+            Measurement.from_json(data).require_sound()
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a measurement: {error!r}") from error
         return data
 
     def read(self) -> Measurement:
         return Measurement.from_json(self.measurement)
-
-
-def require_sound(measurement: Measurement) -> None:
-    """Raises ValueError where an ok has no honest time: a zero or NaN would win every search."""
-    times = [*measurement.samples_s]
-    if measurement.median_s is not None:
-        times.append(measurement.median_s)
-    if not all(math.isfinite(t) and t > 0 for t in times):
-        raise ValueError("samples_s and median_s must be positive and finite")
-    if measurement.outcome == Outcome.OK and (
-        measurement.median_s is None or not measurement.samples_s
-    ):
-        raise ValueError("an ok needs samples_s and median_s")
 
 
 class PeaksIn(BaseModel):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import httpx
 import typer
 
-from tilewright.commands import jobs, roles, schedules
+from tilewright.commands import jobs, log, roles, schedules
 from tilewright.commands.tune import tune
 from tuner.errors import TilewrightError
 
@@ -33,6 +33,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(log.app, name="log")
 
 
 def run(

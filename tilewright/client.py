@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, TypeVar
 
 import httpx
@@ -92,6 +92,27 @@ class HttpClient:
 
     def pages(self, path: str, limit: int, **query: Query) -> list[Json]:
         return self.run(exchange.pages(path, limit, **query))
+
+    def pieces(self, path: str, **query: Query) -> Iterator[bytes]:
+        """The bytes at `path` as they come, until the server ends them."""
+        asked = {name: value for name, value in query.items() if value is not None}
+        try:
+            with self._http.stream("GET", path, params=asked) as response:
+                if response.is_error:
+                    response.read()
+                    raise refusal(response)
+                yield from response.iter_bytes()
+        except httpx.HTTPError as error:
+            raise unreachable(self.url, error) from error
+
+    def upload(self, path: str, pieces: Iterable[bytes]) -> Json:
+        """The JSON answer to a body that is sent piece by piece. It is not repeated."""
+        try:
+            response = self._http.post(path, content=pieces)
+        except httpx.HTTPError as error:
+            raise unreachable(self.url, error) from error
+        answer: Json = _accepted(response).json()
+        return answer
 
     def events(self, path: str, after: int) -> Iterator[Event]:
         """The events at `path` numbered above `after`, until the server ends the stream."""

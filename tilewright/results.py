@@ -199,6 +199,8 @@ class Record:
     measurement: Json
     job: str | None
     worker: str | None
+    #: position in the order in which its job asked for candidates; 0 if unknown
+    number: int
     created_at: datetime
 
 

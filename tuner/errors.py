@@ -14,6 +14,7 @@ TilewrightError
 ├── SearchError           a strategy that cannot search this space
 └── LogError              the tuning log refuses
     ├── NotFound
+    ├── LineRefused       a line of an exported log that cannot be taken in
     └── Conflict          a stale lease, a repeated key with another body
 """
 
@@ -81,6 +82,10 @@ class LogError(TilewrightError):
 
 class NotFound(LogError):
     """No such entry."""
+
+
+class LineRefused(LogError):
+    """A line of an exported log is not in its form, or tells what cannot be."""
 
 
 class Conflict(LogError):

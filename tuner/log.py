@@ -106,6 +106,11 @@ def same_trial(a: Record, b: Record) -> bool:
     return replace(a, sequence=0, created_at="") == replace(b, sequence=0, created_at="")
 
 
+def no_workload(record: Record) -> NotFound:
+    """What to say of a record whose workload was never added."""
+    return NotFound(f"record {record.id!r}: no workload {record.workload!r} in the log")
+
+
 class TuningLog(Protocol):
     """What the tuning loop needs to remember. Methods may be called from several threads."""
 
@@ -115,8 +120,9 @@ class TuningLog(Protocol):
     def workload(self, hash: str) -> LoggedWorkload:
         """Raises NotFound."""
 
-    def append(self, records: Sequence[Record]) -> int:
-        """Appends all or nothing, in order; returns how many were new.
+    def append(self, records: Sequence[Record], workloads: Sequence[LoggedWorkload] = ()) -> int:
+        """Adds workloads and appends records in order, all or nothing; returns how many records
+        were new. Records without a moment get that of now.
 
         A record whose id is there already is left out. Raises Conflict if it tells another story,
         and NotFound if its workload was never added.
@@ -126,6 +132,9 @@ class TuningLog(Protocol):
         self, where: RecordFilter, after: int = 0, limit: int | None = None
     ) -> list[Record]:
         """Records with sequence > `after`, in the order of their sequence."""
+
+    def issued(self, job: str, skip: int = 0, limit: int | None = None) -> list[Record]:
+        """The records of a job but the first `skip`, in the order of their numbers."""
 
     def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
         """`steps_key` of every schedule that has had its search trial on this setup."""
@@ -180,27 +189,27 @@ class MemoryLog:
                 raise NotFound(f"no workload {hash!r} in the log")
             return self._workloads[hash]
 
-    def append(self, records: Sequence[Record]) -> int:
+    def append(self, records: Sequence[Record], workloads: Sequence[LoggedWorkload] = ()) -> int:
         with self._lock:
+            added = {w.hash: w for w in reversed(workloads)} | self._workloads
             fresh: dict[str, Record] = {}
             for record in records:
                 known = self._by_id.get(record.id) or fresh.get(record.id)
                 if known is None:
-                    self._require_workload(record)
+                    if record.workload not in added:
+                        raise no_workload(record)
                     fresh[record.id] = self._numbered(record, len(fresh))
                 elif not same_trial(known, record):
                     raise Conflict(f"record {record.id!r} is in the log with another content")
+            self._workloads = added
             self._by_id.update(fresh)
             self._records.extend(fresh.values())
             return len(fresh)
 
-    def _require_workload(self, record: Record) -> None:
-        if record.workload not in self._workloads:
-            raise NotFound(f"record {record.id!r}: no workload {record.workload!r} in the log")
-
     def _numbered(self, record: Record, offset: int) -> Record:
         sequence = len(self._records) + offset + 1
-        return replace(record, sequence=sequence, created_at=datetime.now(UTC).isoformat())
+        created_at = record.created_at or datetime.now(UTC).isoformat()
+        return replace(record, sequence=sequence, created_at=created_at)
 
     def records(
         self, where: RecordFilter, after: int = 0, limit: int | None = None
@@ -208,6 +217,10 @@ class MemoryLog:
         with self._lock:
             found = [r for r in self._records if r.sequence > after and where.accepts(r)]
         return found if limit is None else found[:limit]
+
+    def issued(self, job: str, skip: int = 0, limit: int | None = None) -> list[Record]:
+        found = sorted(self.records(RecordFilter(job=job)), key=lambda r: (r.number, r.sequence))
+        return found[skip:] if limit is None else found[skip : skip + limit]
 
     def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
         where = RecordFilter(workload=workload, target=target, setup=setup, purpose=Purpose.SEARCH)

@@ -5,6 +5,7 @@ Times are seconds, sizes bytes. `steps` are a schedule's JSON form (tuner.schedu
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -83,6 +84,16 @@ class Measurement:
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dict; `from_json` is its inverse."""
         return asdict(self)
+
+    def require_sound(self) -> None:
+        """Raises ValueError where an ok has no honest time: a zero would win every search."""
+        times = [*self.samples_s]
+        if self.median_s is not None:
+            times.append(self.median_s)
+        if not all(math.isfinite(t) and t > 0 for t in times):
+            raise ValueError("samples_s and median_s must be positive and finite")
+        if self.outcome == Outcome.OK and (self.median_s is None or not self.samples_s):
+            raise ValueError("an ok needs samples_s and median_s")
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Measurement:

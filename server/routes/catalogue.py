@@ -1,11 +1,8 @@
-"""What there is: operators, targets, workers, workloads, records."""
+"""What there is: operators, targets, workers, workloads."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
+from fastapi import APIRouter
 from sqlalchemy import select
 
 from db import workers
@@ -16,17 +13,14 @@ from server.schemas import (
     LoggedWorkloadOut,
     OperatorOut,
     OperatorsOut,
-    RecordPage,
     TargetOut,
     TargetsOut,
     WorkersOut,
     WorkloadPage,
 )
-from server.services.paging import Cursor, Limit, read_cursor, read_number, write_cursor
+from server.services.paging import Cursor, Limit, read_cursor, write_cursor
 from server.services.service import ServiceOf
-from server.services.views import record_view, worker_view, workload_view
-from tuner.log import RecordFilter
-from tuner.record import Outcome, Purpose
+from server.services.views import worker_view, workload_view
 from tuner.target import TARGETS
 from tuner.target import target as target_of
 from tuner.workload.catalogue import OPERATORS
@@ -94,36 +88,3 @@ def list_workloads(
 def show_workload(hash: str, service: ServiceOf, _who: Reader) -> LoggedWorkloadOut:
     """One workload with its canonical program."""
     return workload_view(service.log.workload(hash))
-
-
-class RecordsAsked(BaseModel):
-    """Which records; a parameter that nobody knows is an error."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    workload: str | None = None
-    target: str | None = None
-    fingerprint: str | None = None
-    job: str | None = None
-    purpose: Purpose | None = None
-    outcome: Outcome | None = None
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-@router.get("/records")
-def list_records(
-    asked: Annotated[RecordsAsked, Query()], service: ServiceOf, _who: Reader
-) -> RecordPage:
-    """The tuning log, oldest first."""
-    where = RecordFilter(
-        workload=asked.workload,
-        target=asked.target,
-        fingerprint=asked.fingerprint,
-        job=asked.job,
-        purpose=asked.purpose,
-        outcome=asked.outcome,
-    )
-    found = service.log.records(where, read_number(asked.cursor) or 0, asked.limit)
-    more = write_cursor(found[-1].sequence) if len(found) == asked.limit else None
-    return RecordPage(items=[record_view(record) for record in found], next=more)

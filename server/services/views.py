@@ -12,13 +12,13 @@ from db import busy, jobs
 from db.clock import iso
 from db.rows import schedule_of
 from db.schema import JobRow, JobWorkloadRow, ScheduleRow, WorkerRow
+from server.record_schemas import RecordOut
 from server.schemas import (
     BudgetOut,
     JobOut,
     JobWorkloadOut,
     LoggedWorkloadOut,
     PeaksOut,
-    RecordOut,
     ScheduleOut,
     Trials,
     WorkerOut,

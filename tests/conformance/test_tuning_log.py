@@ -5,12 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-import db
-from db.sql_log import SqlLog
 from tuner.errors import Conflict, NotFound
 from tuner.log import (
     LoggedWorkload,
-    MemoryLog,
     RecordFilter,
     SavedModel,
     schedule_id,
@@ -24,18 +21,6 @@ W = LoggedWorkload(
 )  # fmt: skip
 EVERYTHING = RecordFilter()
 HERE = Setup("f1:x", "g1:x", "gcc 1")
-
-
-@pytest.fixture(params=["memory", "sql"])
-def log(request, tmp_path):
-    if request.param == "memory":
-        yield MemoryLog()
-        return
-    url = f"sqlite:///{tmp_path}/t.db"
-    db.migrate(url)
-    database = db.open(url)
-    yield SqlLog(database)
-    database.close()
 
 
 def steps(factor):
@@ -110,6 +95,32 @@ def test_a_record_of_an_unknown_workload_is_refused(log):
     assert log.records(EVERYTHING) == []
 
 
+def test_workloads_are_added_with_their_records_or_not_at_all(log):
+    assert log.append([record("a")], [W, replace(W, op=None)]) == 1
+    assert log.workload("w1:a") == W
+    other = replace(W, hash="w1:b")
+    with pytest.raises(NotFound, match="record 'c': no workload 'w1:c'"):
+        log.append([record("b", workload="w1:b"), record("c", workload="w1:c")], [other])
+    with pytest.raises(NotFound, match="no workload 'w1:b'"):
+        log.workload("w1:b")
+    assert [r.id for r in log.records(EVERYTHING)] == ["a"]
+
+
+def test_a_record_keeps_the_moment_that_it_comes_with(log):
+    moment = "2026-03-01T12:00:00.123457+00:00"
+    log.append([record("a", created_at=moment)], [W])
+    (found,) = log.records(EVERYTHING)
+    assert found.created_at == moment
+
+
+def test_the_records_of_a_job_come_in_the_order_in_which_it_asked(log):
+    log.append([record("c", number=3), record("x", job="other"), record("a", number=1)], [W])
+    log.append([record("b", number=2), record("d", number=3)])
+    assert [r.id for r in log.issued("j")] == ["a", "b", "c", "d"]
+    assert [r.id for r in log.issued("j", skip=1, limit=2)] == ["b", "c"]
+    assert log.issued("none") == []
+
+
 def test_sequences_go_on_after_a_refusal(log):
     log.add_workload(W)
     log.append([record("a")])
@@ -132,6 +143,7 @@ def test_sequences_go_on_after_a_refusal(log):
         (RecordFilter(outcome=Outcome.CRASH), ["c"]),
         (RecordFilter(job="j", purpose=Purpose.SEARCH), ["a"]),
         (RecordFilter(job="none"), []),
+        (RecordFilter(ids=frozenset({"c", "a", "none"})), ["a", "c"]),
         (RecordFilter(setup=HERE), ["a", "b"]),
         (RecordFilter(setup=replace(HERE, generator="g1:y")), []),
         (RecordFilter(setup=replace(HERE, compiler="gcc 2")), []),

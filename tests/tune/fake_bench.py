@@ -56,7 +56,9 @@ class FakeBench:
         self.log = log or MemoryLog()
         self.workloads = {w.hash: w for w in workloads}
         for w in workloads:
-            self.log.add_workload(LoggedWorkload(hash=w.hash, text=text_of(w)))
+            self.log.add_workload(LoggedWorkload(
+                hash=w.hash, text=text_of(w), flops=w.flops, io_bytes=w.io_bytes
+            ))  # fmt: skip
         self.clock = Clock()
         self.measure, self.job, self.setup = measure, job, setup
         self.rng = np.random.default_rng(0)
