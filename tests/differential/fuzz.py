@@ -9,74 +9,26 @@ is then 1.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from tests.codegen.native import targets_here
-from tests.differential.pairs import (
-    Pair,
-    compiled,
-    differing,
-    draw,
-    interpreted,
-    is_multi_stage,
-)
+from tests.differential.on_device import is_bound, kernels, launched
+from tests.differential.pairs import Pair, compiled, differing, draw, interpreted
 from tests.differential.sanitized import run_sanitized
-from tuner.errors import ScheduleError
-from tuner.ir.visit import loops
-from tuner.schedule.apply import apply, trace
-from tuner.schedule.steps import Split, Tile, step_name
+from tests.differential.tally import Tally
+from tuner.errors import CodegenError, ScheduleError
+from tuner.schedule.apply import apply
 from tuner.target import Target
+from workers import build_opencl
 
 #: Pairs that are built as one translation unit.
 BATCH = 20
-
-
-class Tally:
-    """What was drawn."""
-
-    def __init__(self) -> None:
-        self.pairs = self.multi_stage = self.factors = self.uneven = self.failures = 0
-        self.lengths: list[int] = []
-        self.steps: Counter[str] = Counter()
-
-    def add(self, pair: Pair) -> None:
-        """Counts one pair."""
-        self.pairs += 1
-        self.multi_stage += is_multi_stage(pair.program)
-        self.lengths.append(len(pair.schedule))
-        for before, step in zip(trace(pair.program, pair.schedule), pair.schedule, strict=False):
-            self.steps[step_name(step)] += 1
-            extents = {loop.var: loop.extent for loop in loops(before.body)}
-            if isinstance(step, Split):
-                self._factor(extents[step.loop], step.factor)
-            elif isinstance(step, Tile):
-                for loop, factor in zip(step.loops, step.factors, strict=True):
-                    self._factor(extents[loop], factor)
-
-    def _factor(self, extent: int, factor: int) -> None:
-        self.factors += 1
-        self.uneven += extent % factor != 0
-
-    def text(self) -> str:
-        """For people."""
-        lines = [
-            f"{self.pairs} pairs, {self.failures} failures",
-            f"accepted steps: median {statistics.median(self.lengths)}, "
-            f"largest {max(self.lengths)}",
-            f"factors that do not divide: {self.uneven / max(1, self.factors):.0%}",
-            f"multi-stage programs: {self.multi_stage / self.pairs:.0%}",
-            "steps per 20,000 pairs:",
-        ]
-        for name, count in self.steps.most_common():
-            lines.append(f"  {name:<22}{count * 20_000 // self.pairs:>8}")
-        return "\n".join(lines)
 
 
 def fails_in(target: Target, pair: Pair) -> str:
@@ -120,31 +72,94 @@ def failures(pairs: list[Pair], target: Target) -> list[Pair]:
     return [] if agree else [p for p in pairs if fails_in(target, p)]
 
 
+def fails_on_device(pair: Pair) -> str:
+    """What is wrong with the pair as OpenCL; empty where nothing is, or it cannot be said."""
+    try:
+        source = kernels(pair)
+    except (CodegenError, ScheduleError):
+        return ""
+    try:
+        why = differing(pair, launched(pair, source))
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+    return f"in OpenCL: {why}" if why else ""
+
+
+def fails_sanitized(pair: Pair) -> str:
+    """What is wrong with the pair under sanitizers; empty where nothing is."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            why = differing(pair, run_sanitized(pair, targets_here()[0], Path(folder)))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+    return f"under sanitizers: {why}" if why else ""
+
+
+class _Fuzzing:
+    """Batch after batch, with the tally of all."""
+
+    def __init__(self) -> None:
+        self.tally, self._device = Tally(), bool(build_opencl.found())
+        if not self._device:
+            print("no OpenCL: pyopencl or PoCL (Debian: pocl-opencl-icd) is missing", flush=True)
+
+    def batch(self, seeds: range, target: Target) -> None:
+        """Draws and checks the pairs of `seeds`."""
+        pairs = list(filter(None, map(self._drawn, seeds)))
+        for pair in pairs:
+            self.tally.add(pair)
+        for pair in failures(pairs, target):
+            self._report(pair, lambda p: fails_in(target, p))
+        for pair in pairs:
+            if self._device and is_bound(pair):
+                self._on_device(pair)
+        for pair in pairs[::10]:
+            self.tally.sanitized += 1
+            if fails_sanitized(pair):
+                self._report(pair, fails_sanitized)
+
+    def _drawn(self, seed: int) -> Pair | None:
+        try:
+            return draw(seed)
+        except Exception:
+            self.tally.failures += 1
+            print(f"FAILED to draw {seed}\n{traceback.format_exc()}", flush=True)
+            return None
+
+    def _on_device(self, pair: Pair) -> None:
+        try:
+            kernels(pair)
+        except (CodegenError, ScheduleError) as error:
+            # names differ from pair to pair, the reason does not
+            words = [w for w in str(error).partition(":")[0].split() if "'" not in w]
+            self.tally.unsaid[" ".join(words)] += 1
+            return
+        self.tally.on_device += 1
+        if fails_on_device(pair):
+            self._report(pair, fails_on_device)
+
+    def _report(self, pair: Pair, fails: Callable[[Pair], str]) -> None:
+        self.tally.failures += 1
+        small = shrunk(pair, fails)
+        print(f"FAILED {fails(small)}\n{small.text()}", flush=True)
+
+
 def main() -> int:
     """Draws, checks, prints."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--minutes", type=float, default=5)
     arguments.add_argument("--seed", type=int, default=1_000_000)
     given = arguments.parse_args()
-    end, seed, tally = time.monotonic() + given.minutes * 60, given.seed, Tally()
+    end, seed, fuzzing = time.monotonic() + given.minutes * 60, given.seed, _Fuzzing()
     targets = targets_here()
     while time.monotonic() < end:
-        pairs = [draw(n) for n in range(seed, seed + BATCH)]
-        target = targets[seed // BATCH % len(targets)]
+        fuzzing.batch(range(seed, seed + BATCH), targets[seed // BATCH % len(targets)])
         seed += BATCH
-        for pair in pairs:
-            tally.add(pair)
-        for pair in failures(pairs, target):
-            tally.failures += 1
-            small = shrunk(pair, lambda p: fails_in(target, p))  # noqa: B023
-            print(f"FAILED {fails_in(target, small)}\n{small.text()}", flush=True)
-        for pair in pairs[::10]:
-            with tempfile.TemporaryDirectory() as folder:
-                run_sanitized(pair, targets[0], Path(folder))
         if seed // BATCH % 25 == 0:
+            tally = fuzzing.tally
             print(f"{tally.pairs} pairs, {tally.failures} failures", flush=True)
-    print(f"seeds {given.seed} to {seed - 1}\n{tally.text()}")
-    return 1 if tally.failures else 0
+    print(f"seeds {given.seed} to {seed - 1}\n{fuzzing.tally.text()}")
+    return 1 if fuzzing.tally.failures else 0
 
 
 if __name__ == "__main__":

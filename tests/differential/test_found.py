@@ -1,5 +1,6 @@
 """What the fuzzing found, shrunk: scheduled programs whose C once was wrong or did not build."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -96,7 +97,7 @@ def program(x: f32[9], y: f32[9]):
 @pytest.mark.parametrize("text", UNDEFINED.values(), ids=UNDEFINED)
 def test_stays_defined(text: str, tmp_path: Path) -> None:
     program = parse(text)
-    pair = Pair(0, program, (), program, inputs_for(program))
+    pair = Pair(0, program, (), program, "small", inputs_for(program), Counter())
     assert not differing(pair, run_sanitized(pair, targets_here()[0], tmp_path))
 
 

@@ -51,6 +51,7 @@ _ARGUMENT = "arguments that name something or mean something at all"
 _TEXT = "asked of program texts (tests/workload/test_admission.py)"
 _QUESTION = "a question about the text, which several checks ask"
 _PROVEN = "asked to be sure: what is proven before implies it in all programs that are known"
+_ECONOMY = "whether copies are needed; what needs them and has none is refused after that"
 #: Checks that decide nothing about a program's meaning.
 BESIDES = {
     "annotate.unroll: check_unrolled()": _LIMIT,
@@ -88,6 +89,9 @@ BESIDES = {
     "access.Access.accumulates": _QUESTION,
     "legality._varies": _QUESTION,
     "nest.has_load": _QUESTION,
+    "parallel._is_global": _QUESTION,
+    "parallel._is_apart": _ECONOMY,
+    "parallel._is_apart: check_parallel()": _ECONOMY,
     "private._uses": _QUESTION,
     "reducers._is_own": _QUESTION,
     "reducers._own": _QUESTION,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import traceback
+from collections import Counter
+from pathlib import Path
 
 from tuner.errors import ScheduleError
 from tuner.ir.nodes import AXES, Buffer, For, If, Program
@@ -65,9 +68,10 @@ class RandomSteps:
         makers = (
             self._split, self._split, self._reorder, self._reorder, self._tile, self._vectorize,
             self._unroll, self._cache_write, self._cache_write, self._pack, self._compute_at,
-            self._compute_at, self._decompose, self._rfactor,
+            self._compute_at, self._decompose, self._decompose, self._rfactor,
             self._cache_read, self._set_scope, self._transform_layout, self._inline,
-            self._reverse_compute_at, self._reverse_compute_at, self._pad,
+            self._reverse_compute_at, self._reverse_compute_at, self._reverse_compute_at,
+            self._pad,
             self._reverse_inline,
             self._parallel,
             self._fuse, self._partition, self._annotate, self._prefetch, self._add_unit_loop,
@@ -129,7 +133,15 @@ class RandomSteps:
         return Prefetch(buffer, self._loop(program), self._rng.randint(1, 9))
 
     def _bind(self, program: Program) -> Step:
-        return Bind(self._loop(program), self._rng.choice(list(AXES)))
+        """Often one that becomes a kernel: blocks outermost, threads in them."""
+        if self._rng.random() < 0.3:
+            return Bind(self._loop(program), self._rng.choice(list(AXES)))
+        nests = [stmt for stmt in program.body if isinstance(stmt, For)]
+        loop = self._rng.choice(nests or list(loops(program.body)))
+        axis = "blockIdx" if self._rng.random() < 0.6 else "threadIdx"
+        while loop.kind.is_bound and isinstance(loop.body[0], For):
+            loop, axis = loop.body[0], self._rng.choice(("blockIdx", "threadIdx", "threadIdx"))
+        return Bind(loop.var, f"{axis}.{self._rng.choice('xyz')}")
 
     def _parallel(self, program: Program) -> Step:
         return Parallel(self._loop(program))
@@ -168,7 +180,17 @@ class RandomSteps:
         return self._rng.choice(program.locals or program.params)
 
     def _reverse_compute_at(self, program: Program) -> Step:
-        return ReverseComputeAt(self._written(program).name, self._loop(program))
+        earlier, later = self._two_nests(program)
+        buffer = self._rng.choice(sorted({s.buffer for s in stores(later)}))
+        return ReverseComputeAt(buffer, self._rng.choice(list(loops(earlier))).var)
+
+    def _two_nests(self, program: Program) -> tuple[Body, Body]:
+        """Two nests, mostly the second after the first; the whole program twice if it has none."""
+        nests = [(stmt,) for stmt in program.body if isinstance(stmt, For)]
+        if len(nests) < 2 or self._rng.random() < 0.3:
+            return program.body, program.body
+        first, second = sorted(self._rng.sample(range(len(nests)), 2))
+        return nests[first], nests[second]
 
     def _reverse_inline(self, program: Program) -> Step:
         return ReverseInline(self._intermediate(program).name)
@@ -190,8 +212,10 @@ class RandomSteps:
         return TransformLayout(buffer.name, layout, self._rng.choice(((), padded)))
 
     def _compute_at(self, program: Program) -> Step:
-        buffer = self._written(program)
-        return ComputeAt(buffer.name, self._loop(program), self._order(len(buffer.shape)))
+        earlier, later = self._two_nests(program)
+        name = self._rng.choice(sorted({s.buffer for s in stores(earlier)}))
+        loop = self._rng.choice(list(loops(later))).var
+        return ComputeAt(name, loop, self._order(len(program.buffer(name).shape)))
 
     def _decompose(self, program: Program) -> Step:
         loop = self._rng.choice(list(loops(program.body)))
@@ -213,14 +237,26 @@ def instances(body: Body) -> int:
     )  # fmt: skip
 
 
-def random_schedule(program: Program, seed: int, tries: int) -> tuple[Schedule, Program]:
-    """The legal ones out of `tries` random steps, and the program after them."""
+def _refuser(error: ScheduleError) -> str:
+    """The function that raised `error`, or what it was raised from."""
+    raised = error.__cause__ or error
+    frame = traceback.extract_tb(raised.__traceback__)[-1]
+    return f"{Path(frame.filename).stem}.{frame.name}"
+
+
+def random_schedule(
+    program: Program, seed: int, tries: int, refused: Counter[str] | None = None
+) -> tuple[Schedule, Program]:
+    """The legal ones out of `tries` random steps, and the program after them; in `refused`, how
+    often which function of tuner.schedule refused one."""
     steps, schedule = RandomSteps(random.Random(seed), blocks=True), ()
     for _ in range(tries):
         step = steps.step(program)
         try:
             new = apply(program, (step,))
-        except ScheduleError:
+        except ScheduleError as error:
+            if refused is not None:
+                refused[_refuser(error)] += 1
             continue
         if instances(new.body) <= MAX_INSTANCES:
             program, schedule = new, (*schedule, step)
