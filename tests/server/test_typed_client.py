@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 import tilewright as tw
-from server import schemas
+from server import record_schemas, schemas
 from tests.server.conftest import MATMUL, TARGET, FakeWorker, failed, ok
 from tests.server.queued import queue_candidates
 from tests.server.test_schedules_api import tuned  # noqa: F401
@@ -88,7 +88,7 @@ def test_the_same_with_asyncio(server, client):
         (results.Operator, schemas.OperatorOut),
         (results.TargetStatus, schemas.TargetOut),
         (results.Worker, schemas.WorkerOut),
-        (results.Record, schemas.RecordOut),
+        (results.Record, record_schemas.RecordOut),
     ],
 )
 def test_every_field_is_one_that_the_service_always_sends(ours, theirs):
