@@ -67,6 +67,14 @@ def test_waste_of_a_tile_that_does_not_divide():
     assert matmul_row(vectors=2, rows=24)["waste"] == 72 / 64
 
 
+def test_guards_let_pass_what_the_program_does():
+    row = matmul_row(operator("matmul", m=70, n=70, k=64), vectors=1, rows=24)
+    assert row["executed_flops"] == 2 * 70 * 70 * 64
+    assert row["flops"] == 2 * 72 * 80 * 64
+    assert row["main_executed_share"] == 70 * 70 / (72 * 80)
+    assert row["main_tail_share"] == 6 / 70
+
+
 def test_flops_are_the_programs():
     row = matmul_row(vectors=1, rows=1)
     assert row["flops"] == 2 * 64**3

@@ -155,45 +155,23 @@ def operand_registers(nest: Nest, body: Sequence[Loop]) -> Floats:
     return registers
 
 
-def executed_share(touched: Sequence[Touched], loops: Sequence[Loop]) -> Floats:
-    """Share of the iterations that guards let pass: those whose subscripts stay inside.
-
-    A subscript that reaches past its buffer by all loops together is guarded. Several subscripts of
-    one loop have one guard: the first one counts. Exact where that moves with no other loop than
-    those of one split.
-    """
-    share = ONE
-    guarded = {loop.name: np.zeros(1, dtype=bool) for loop in loops}
-    for item in touched:
-        if item.access.selected:
-            continue
-        for dim, spans, extent in zip(
-            item.access.dims, item.spans, item.shape.extents, strict=True
-        ):
-            inside = extent / spans[0]
-            short = inside < 1
-            if short.any():
-                moving = [loop for loop in loops if loop.name in dim.steps]
-                for loop in moving:
-                    short = short & ~guarded[loop.name]
-                share = share * np.where(short, inside, 1.0)
-                for loop in moving:
-                    guarded[loop.name] = guarded[loop.name] | (short & (loop.extent > 1))
-    return share
+def executed_share(nest: Nest) -> Floats:
+    """Share of the iterations that guards let pass."""
+    passed, issued = ONE, ONE
+    for guard in nest.guards:
+        total = nest.iterations(guard.loops)
+        passed, issued = passed * np.minimum(guard.passes, total), issued * total
+    return passed / issued
 
 
-def tail_share(touched: Sequence[Touched], body: Sequence[Loop], at: int) -> Floats:
-    """Share of the elements along vectors that the last tile holds, where it is ragged; `at`: how
-    many loops there are around the body."""
+def tail_share(nest: Nest, body: Sequence[Loop]) -> Floats:
+    """Share of the elements along vectors that the last tile holds, where it is ragged."""
     vectors = {loop.name for loop in body if loop.kind is LoopKind.VECTORIZED}
     worst = ZERO
-    for item in touched:
-        if item.access.selected:
-            continue
-        for dim, spans, extent in zip(
-            item.access.dims, item.spans, item.shape.extents, strict=True
-        ):
-            if vectors & dim.steps.keys():
-                ragged = np.where(spans[0] > extent, extent % spans[at] / extent, 0.0)
-                worst = np.maximum(worst, ragged)
+    for guard in nest.guards:
+        if vectors & guard.loops:
+            tile = count([loop for loop in body if loop.name in guard.loops])
+            total = nest.iterations(guard.loops)
+            passes = np.minimum(guard.passes, total)
+            worst = np.maximum(worst, np.where(passes < total, passes % tile / passes, 0.0))
     return worst

@@ -93,7 +93,7 @@ _REST: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 _GUARDS: dict[str, tuple[str, str]] = {
-    "executed_flops": ("operations", "issued whose subscripts stay inside of the buffers"),
+    "executed_flops": ("operations", "issued that guards let pass"),
     "main_executed_share": ("of issued operations", "that the main nest's guards let pass"),
     "main_tail_share": (
         "of the elements along vectors",

@@ -2,18 +2,18 @@
 
 A kernel is a list of nests, one for each store, in program order: the loops around the store and
 the elements that it touches. Sizes are arrays over the population, [points], or [1] where all
-points agree. Guards are left out: a nest is as long as it is issued, not as it is useful.
+points agree. A nest is as long as it is issued; its guards say how much of that is executed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tuner.dtypes import INDEX
-from tuner.ir.affine import is_index_comparison, linear
+from tuner.ir.affine import as_nonnegative, conjuncts, is_index_comparison, linear
 from tuner.ir.nodes import (
     Call,
     Const,
@@ -101,6 +101,15 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that lets some iterations pass, over the loops that were split from one."""
+
+    loops: frozenset[str]
+    #: iterations of all its loops together that pass, at most; infinite where there is no guard
+    passes: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Nest:
     """One store and the loops around it, outermost first."""
 
@@ -112,6 +121,7 @@ class Nest:
     #: cheap and costly floating-point operations of one iteration, the accumulation included
     cheap: float
     costly: float
+    guards: tuple[Guard, ...] = ()
 
     def inside(self, loop: str) -> tuple[Loop, ...]:
         """The loops inside of `loop`; all of them for ""."""
@@ -133,11 +143,19 @@ class Nest:
     def with_accesses(self, change: Callable[[Access], Access]) -> Nest:
         """The nest with `change` made to what it writes and reads."""
         reads = tuple([change(r) for r in self.reads])
-        return Nest(self.loops, change(self.write), reads, self.reduces, self.cheap, self.costly)
+        return replace(self, write=change(self.write), reads=reads)
 
     def with_loops(self, loops: tuple[Loop, ...]) -> Nest:
         """The nest with other loops around it."""
-        return Nest(loops, self.write, self.reads, self.reduces, self.cheap, self.costly)
+        return replace(self, loops=loops)
+
+    def iterations(self, names: frozenset[str]) -> Floats:
+        """Iterations of those loops that are in `names`, together."""
+        out = np.ones(1)
+        for loop in self.loops:
+            if loop.name in names:
+                out = out * loop.extent
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,18 +195,41 @@ def kernel_of(program: Program) -> Kernel:
         )
         for b in program.buffers()
     }
-    return Kernel(tuple(_nests(program.body, ())), shapes)
+    return Kernel(tuple(_nests(program.body, (), ())), shapes)
 
 
-def _nests(body: tuple[Stmt, ...], around: tuple[Loop, ...]) -> Iterator[Nest]:
+def _nests(
+    body: tuple[Stmt, ...], around: tuple[Loop, ...], conds: tuple[Expr, ...]
+) -> Iterator[Nest]:
     for stmt in body:
         match stmt:
             case For(var, extent, kind, inner):
-                yield from _nests(inner, (*around, Loop(var, np.array([float(extent)]), kind)))
-            case If():
-                yield from _nests(stmt.body, around)
+                loop = Loop(var, np.array([float(extent)]), kind)
+                yield from _nests(inner, (*around, loop), conds)
+            case If(cond, inner):
+                yield from _nests(inner, around, (*conds, *conjuncts(cond)))
             case Store():
-                yield _nest(stmt, around)
+                yield replace(_nest(stmt, around), guards=tuple(_guards(conds)))
+
+
+def _guards(conds: tuple[Expr, ...]) -> Iterator[Guard]:
+    """The guards that say how far loops go, without those that another one implies: of a loop that
+    was split more than once, the one over all its parts."""
+    found = []
+    for cond in conds:
+        form = as_nonnegative(cond)
+        steps = (
+            {}
+            if form is None
+            else {a.name: -c for a, c in form.terms.items() if isinstance(a, Var)}
+        )
+        if form is not None and len(steps) == len(form.terms) > 0 and min(steps.values()) > 0:
+            found.append(
+                Guard(frozenset(steps), np.array([form.const // min(steps.values()) + 1.0]))
+            )
+    for guard in found:
+        if not any(guard.loops < other.loops for other in found):
+            yield guard
 
 
 def _nest(store: Store, around: tuple[Loop, ...]) -> Nest:

@@ -7,12 +7,13 @@ arrays: the nests of a replayed kernel are the nests of the concretely scheduled
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tuner.features import staging
-from tuner.features.nest import Dim, Kernel, Loop, Nest
+from tuner.features.nest import Dim, Guard, Kernel, Loop, Nest
 from tuner.ir.nodes import LoopKind
 from tuner.schedule.loop_steps import Bind, Parallel
 from tuner.schedule.steps import (
@@ -65,9 +66,20 @@ def _split(kernel: Kernel, step: Split, values: Columns) -> Kernel:
                 loops.append(Loop(step.inner, factor))
             else:
                 loops.append(loop)
-        return nest.with_loops(tuple(loops)).with_accesses(lambda access: access.map(in_dim))
+        split = nest.with_loops(tuple(loops)).with_accesses(lambda access: access.map(in_dim))
+        return replace(split, guards=_split_guards(nest, step))
 
     return kernel.each(in_nest)
+
+
+def _split_guards(nest: Nest, step: Split) -> tuple[Guard, ...]:
+    """One guard for all that was split from a loop: what passes is what there was before."""
+    over = next((g for g in nest.guards if step.loop in g.loops), None)
+    loops = frozenset((step.loop,)) if over is None else over.loops
+    before = nest.iterations(loops)
+    passes = before if over is None else np.minimum(over.passes, before)
+    rest = tuple(guard for guard in nest.guards if guard is not over)
+    return (*rest, Guard(loops - {step.loop} | {step.outer, step.inner}, passes))
 
 
 def _tile(kernel: Kernel, step: Tile, values: Columns) -> Kernel:

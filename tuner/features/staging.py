@@ -8,9 +8,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from tuner.features.nest import Access, Dim, Kernel, Loop, Nest, Shape
+from tuner.features.nest import Access, Dim, Guard, Kernel, Loop, Nest, Shape
 from tuner.schedule.steps import CacheWrite, ComputeAt, DecomposeReduction, Pack, Rfactor
-from tuner.space.knobs import Columns, Floats, evaluate
+from tuner.space.knobs import Bools, Columns, Floats, evaluate
 
 _ONE = np.ones(1)
 
@@ -72,6 +72,8 @@ def cache_write(kernel: Kernel, step: CacheWrite, values: Columns) -> Kernel:
     del values
     tile = _tile(kernel, step.buffer, step.loop, writes=True)
     order = step.order or tuple(range(len(tile.box)))
+    old = kernel.shapes[step.buffer]
+    kernel = _relaxed(kernel, tile.nests, step.buffer)
     nests = _redirected(
         kernel, tile, step.buffer, lambda dims: Access(step.cache, tuple(dims[d] for d in order))
     )
@@ -82,7 +84,11 @@ def cache_write(kernel: Kernel, step: CacheWrite, values: Columns) -> Kernel:
         far = Access(step.buffer, tuple(dim.plus(name, _ONE) for dim, name in moved))
         near = Access(step.cache, tuple(Dim({names[d]: _ONE}) for d in order))
         write, read = (far, near) if back else (near, far)
-        return Nest((*tile.around, *loops), write, (read,), False, 0.0, 0.0)
+        guards = tuple(
+            Guard(frozenset(dim.steps), extent)
+            for dim, extent in zip(far.dims, old.extents, strict=True)
+        )
+        return Nest((*tile.around, *loops), write, (read,), False, 0.0, 0.0, guards)
 
     nests.insert(tile.nests[-1] + 1, copy(step.store_loops, back=True))
     if step.load_loops:
@@ -90,6 +96,38 @@ def cache_write(kernel: Kernel, step: CacheWrite, values: Columns) -> Kernel:
     item = kernel.shapes[step.buffer].item
     shape = Shape(tuple(tile.box[d] for d in order), item, tile=True)
     return Kernel(tuple(nests), {**kernel.shapes, step.cache: shape})
+
+
+def _relaxed(kernel: Kernel, positions: Sequence[int], buffer: str) -> Kernel:
+    """The kernel without the guards that only keep elements outside of `buffer` from being written
+    by the nests at `positions`, where all that these read stays inside without them."""
+    nests = list(kernel.nests)
+    extents = kernel.shapes[buffer].extents
+    for guard in {g.loops: g for p in positions for g in nests[p].guards}.values():
+        keep: Bools = np.zeros(1, dtype=bool)
+        for nest in (nests[p] for p in positions):
+            dims = zip(nest.write.dims, extents, strict=True)
+            over = [size for dim, size in dims if dim.steps.keys() == guard.loops]
+            keep = keep | (over[0] != guard.passes if over else True)
+            for read in nest.reads:
+                if not read.selected and read.buffer != buffer:
+                    keep = keep | _leaves(read, kernel.shapes[read.buffer], nest, guard)
+        passes = np.where(keep, guard.passes, np.inf)
+        for p in positions:
+            guards = (
+                Guard(g.loops, passes) if g.loops == guard.loops else g for g in nests[p].guards
+            )
+            nests[p] = replace(nests[p], guards=tuple(guards))
+    return Kernel(tuple(nests), kernel.shapes)
+
+
+def _leaves(read: Access, shape: Shape, nest: Nest, guard: Guard) -> Bools:
+    """Where a subscript that moves with a guarded loop leaves the buffer without the guard."""
+    out: Bools = np.zeros(1, dtype=bool)
+    for dim, extent in zip(read.dims, shape.extents, strict=True):
+        if guard.loops & dim.steps.keys():
+            out = out | (dim.span(nest.loops) > extent)
+    return out
 
 
 def pack(kernel: Kernel, step: Pack, values: Columns) -> Kernel:
@@ -141,21 +179,35 @@ def compute_at(kernel: Kernel, step: ComputeAt, values: Columns) -> Kernel:
         kernel, tile, step.buffer, lambda dims: Access(step.buffer, tuple(dims[d] for d in order))
     )
     reader = nests[tile.nests[0]]
-    moved = [_over_tile(n, tile, order) for n in nests if n.write.buffer == step.buffer]
+    made = Kernel(tuple(n for n in nests if n.write.buffer == step.buffer), kernel.shapes)
+    moved = made.each(lambda nest: _over_tile(nest, tile))
+    moved = _relaxed(moved, range(len(moved.nests)), step.buffer)
+
+    def within(nest: Nest) -> Nest:
+        inner = nest.loops[len(tile.around) :]
+        dims = tuple(nest.write.dims[d].only(inner) for d in order)
+        return replace(nest, write=Access(step.buffer, dims))
+
     stays = [n for n in nests if n.write.buffer != step.buffer]
     at = next(i for i, nest in enumerate(stays) if nest is reader)
-    stays[at:at] = moved
+    stays[at:at] = moved.each(within).nests
     item = kernel.shapes[step.buffer].item
     shape = Shape(tuple(tile.box[d] for d in order), item, tile=True)
     return Kernel(tuple(stays), {**kernel.shapes, step.buffer: shape})
 
 
-def _over_tile(nest: Nest, tile: _Tile, order: tuple[int, ...]) -> Nest:
-    """A producer whose spatial loops count from the tile's corner."""
+def _over_tile(nest: Nest, tile: _Tile) -> Nest:
+    """A producer whose spatial loops count from the tile's corner, guarded where that leads past
+    their end; its subscripts still are those of the whole buffer."""
     spatial = {name: d for d, dim in enumerate(nest.write.dims) for name in dim.steps}
-    loops = (
-        replace(x, extent=tile.box[spatial[x.name]]) if x.name in spatial else x for x in nest.loops
-    )
+    loops: list[Loop] = []
+    guards = list(nest.guards)
+    for x in nest.loops:
+        if x.name in spatial:
+            moves = tile.moves[spatial[x.name]].steps
+            guards.append(Guard(frozenset((x.name, *moves)), x.extent))
+            x = replace(x, extent=tile.box[spatial[x.name]])
+        loops.append(x)
 
     def shifted(dim: Dim) -> Dim:
         for name, by in dim.steps.items():
@@ -164,9 +216,8 @@ def _over_tile(nest: Nest, tile: _Tile, order: tuple[int, ...]) -> Nest:
                     dim = dim.plus(outer, dim.steps.get(outer, np.zeros(1)) + by * move)
         return dim
 
-    write = Access(nest.write.buffer, tuple(nest.write.dims[d] for d in order))
-    reads = tuple(read.map(shifted) for read in nest.reads)
-    return replace(nest, loops=(*tile.around, *loops), write=write, reads=reads)
+    around = replace(nest, loops=(*tile.around, *loops), guards=tuple(guards))
+    return around.with_accesses(lambda access: access.map(shifted))
 
 
 def decompose(kernel: Kernel, step: DecomposeReduction, values: Columns) -> Kernel:
@@ -183,7 +234,11 @@ def decompose(kernel: Kernel, step: DecomposeReduction, values: Columns) -> Kern
         def in_dim(dim: Dim) -> Dim:
             return replace(dim, steps={names.get(n, n): s for n, s in dim.steps.items()})
 
-        return replace(nest, loops=loops).with_accesses(lambda access: access.map(in_dim))
+        guards = tuple(
+            Guard(frozenset(names.get(n, n) for n in g.loops), g.passes) for g in nest.guards
+        )
+        around = replace(nest, loops=loops, guards=guards)
+        return around.with_accesses(lambda access: access.map(in_dim))
 
     return kernel.each(in_nest)
 
@@ -204,8 +259,10 @@ def rfactor(kernel: Kernel, step: Rfactor, values: Columns) -> Kernel:
         return Access(step.cache, (Dim({loop: _ONE}),))
 
     first, last = Loop(step.init_loop, extent), Loop(step.final_loop, extent)
-    start = Nest((*outer, first), partial(first.name), (), False, 0.0, 0.0)
-    end = Nest((*outer, last), nest.write, (partial(last.name),), True, 1.0, 0.0)
+    outside = {x.name for x in outer}
+    guards = tuple(guard for guard in nest.guards if guard.loops <= outside)
+    start = Nest((*outer, first), partial(first.name), (), False, 0.0, 0.0, guards)
+    end = Nest((*outer, last), nest.write, (partial(last.name),), True, 1.0, 0.0, guards)
     nests = list(kernel.nests)
     nests[at : at + 1] = [start, replace(nest, write=partial(step.loop)), end]
     shape = Shape((extent,), kernel.shapes[nest.write.buffer].item, tile=True)

@@ -108,7 +108,7 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
     moving = bodies * (moves.loads / 2 + moves.stores)
     return NestWork(
         iterations=iterations,
-        executed=executed_share(touched, nest.loops),
+        executed=executed_share(nest),
         loop_iterations=sum((count(serial[: at + 1]) for at in range(len(serial))), ZERO),
         bodies=bodies,
         flops=iterations * (nest.cheap + nest.costly),
@@ -124,7 +124,7 @@ def work_of(kernel: Kernel, nest: Nest, target: Target) -> NestWork:
         outer=serial[0].extent if serial else ONE,
         lanes=lanes,
         horizontal=ONE if vector and not any(uses(nest.write, x) for x in vector) else ZERO,
-        tail=tail_share(touched, body, len(serial)),
+        tail=tail_share(nest, body),
         memory=memory_of(touched, nest.loops, len(serial), target),
         threads=_threads(serial, iterations, target),
     )
