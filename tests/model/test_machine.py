@@ -2,11 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from tests.features.concrete import features_of
 from tests.space.programs import operator
 from tuner.errors import TargetError
+from tuner.features.table import features
 from tuner.model import analytic
 from tuner.model.machine import GENERIC_CPU, MACHINES, machine, machine_of
 from tuner.schedule.apply import apply
@@ -62,6 +64,27 @@ def test_copies_that_fit_into_a_cache_are_faster():
     assert rates == [32 * 3.55e9, 32 * 3.55e9, 8 * 3.55e9]
 
 
+def test_a_table_names_the_machine_of_each_row():
+    """The model of a row is that of its target, whatever the rows around it."""
+    program = operator("matmul", m=64, n=64, k=64)
+    rows = []
+    for hardware in (*TARGETS.values(), *SIMULATED.values(), target("sim-zen4-8t")):
+        space = space_of(program, hardware)
+        points = space.sample(np.random.default_rng(0), 3)
+        rows.append(features(program, space, points, hardware))
+        ((found, _),) = analytic.by_machine(rows[-1])
+        assert found is machine_of(hardware), hardware.name
+    together = analytic.scores(np.concatenate(rows))
+    assert (together == np.concatenate([analytic.scores(some) for some in rows])).all()
+
+
+def test_a_grid_keeps_lanes_busy_that_fills_warps_and_rounds():
+    a100 = MACHINES["a100"]
+    blocks, threads = np.array([108.0, 109.0, 54.0, 108.0]), np.array([64.0, 64.0, 64.0, 48.0])
+    assert a100.busy(blocks, threads).tolist() == [1.0, 109 / 216, 0.5, 0.75]
+    assert MACHINES["zen4"].busy(blocks, threads).tolist() == [1.0] * 4
+
+
 def test_the_prior_of_a_machine_is_its_own():
     """A tile of 4 rows waits for its accumulations where two units begin more at once."""
     program = operator("matmul", m=256, n=256, k=256)
@@ -73,7 +96,7 @@ def test_the_prior_of_a_machine_is_its_own():
             point = {k.name: k.values[0] for k in sketch.knobs}
             point |= {"n0.vectors": 1, "n0.rows": rows}
             row = features_of(program, apply(program, sketch.steps(point)), hardware)
-            scores[name, rows] = analytic.scores(row[None], MACHINES[name])[0]
+            scores[name, rows] = analytic.scores(row[None])[0]
     gain = {m: scores[m, 8] - scores[m, 4] for m in ("zen4", "sapphire-rapids")}
     assert gain["sapphire-rapids"] > gain["zen4"] + 0.2
 

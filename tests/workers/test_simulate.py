@@ -7,7 +7,7 @@ import pytest
 
 from tests.space.programs import operator
 from tuner.codegen.kernel import GENERATOR, generate
-from tuner.features.table import features
+from tuner.features.table import FEATURES, features
 from tuner.ir.canonical import workload_hash
 from tuner.ir.show import show
 from tuner.model import analytic
@@ -62,11 +62,29 @@ def test_no_schedule_beats_the_peak(name):
     assert 2 * 256**3 / seconds.min() < peaks.flops_per_s
 
 
+@pytest.mark.parametrize(
+    ("column", "factor"),
+    # fewer blocks, less than a warp, threads that read apart, pages that miss
+    [("blocks", 1 / 8), ("block_threads", 1 / 8), ("main_thread_stride", 16), ("main_pages", 1e4)],
+)
+def test_a_gpu_feels_what_the_prior_does_not_know(column, factor):
+    a100 = MACHINES["a100"].target
+    names = list(FEATURES)
+    program = operator("matmul", m=512, n=512, k=512)
+    space = space_of(program, a100)
+    table = features(program, space, space.sample(np.random.default_rng(4), 200), a100)
+    usual = table[np.argmin(true_seconds(table, a100, 0))]
+    changed = usual.copy()
+    changed[names.index(column)] *= factor
+    seconds = true_seconds(np.stack([usual, changed]), a100, 0)
+    assert seconds[1] > 1.1 * seconds[0]
+
+
 def test_the_prior_ranks_well_and_not_perfectly():
     program = operator("matmul", m=256, n=256, k=256)
     space = space_of(program, ZEN4)
     table = features(program, space, space.sample(np.random.default_rng(3), 1000), ZEN4)
-    guessed = analytic.scores(table, machine_of(ZEN4))
+    guessed = analytic.scores(table)
     seconds = true_seconds(table, ZEN4, 0)
     ranks = [np.argsort(np.argsort(v)) for v in (-guessed, seconds)]
     assert 0.6 < np.corrcoef(*ranks)[0, 1] < 0.99

@@ -2,23 +2,56 @@
 
 A nest computes no faster than its arithmetic, its waiting accumulations and its loads allow; what
 moves between caches is paid for on top, since one core hides little of it behind full units. The
-coefficients are those of a machine (tuner.model.machine).
+coefficients are those of the machine (tuner.model.machine) that the features of the target name, so
+that rows of several targets may stand in one table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tuner.features.table import FEATURES
-from tuner.model.machine import GENERIC_CPU, Machine
-from tuner.space.knobs import Floats
+from tuner.model.machine import GENERIC_CPU, MACHINES, Machine
+from tuner.space.knobs import Floats, Ints
 
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
+#: Features of a target in which each machine that has a model differs from all others.
+_TELLING = [_COLUMN[f"target_{name}"] for name in ("l1", "l2", "l3", "vectors_per_cycle")]
+_MACHINES = {
+    tuple(map(float, (t.l1_bytes, t.l2_bytes, t.l3_bytes, t.vectors_per_cycle))): machine
+    for machine in MACHINES.values()
+    for t in (machine.target,)
+}
 
 
-def cycles(table: Floats, machine: Machine = GENERIC_CPU) -> Floats:
-    """Estimated cycles of each row of a feature table on a machine, [points]."""
+def scores(table: Floats) -> Floats:
+    """Higher is faster: minus log2 of the estimated cycles, [points]."""
+    return -np.log2(np.maximum(cycles(table), 1.0))
 
+
+def cycles(table: Floats) -> Floats:
+    """Estimated cycles of each row of a feature table on its target's machine, [points]."""
+    out = np.empty(len(table))
+    for machine, rows in by_machine(table):
+        out[rows] = _cycles(table[rows], machine)
+    return out
+
+
+def by_machine(table: Floats) -> Iterator[tuple[Machine, slice | Ints]]:
+    """The machines of a table, and the rows of each."""
+    told = table[:, _TELLING]
+    if len(table) and (told == told[0]).all():
+        yield _MACHINES.get(tuple(told[0].tolist()), GENERIC_CPU), slice(None)
+        return
+    kinds, of_row = np.unique(told, axis=0, return_inverse=True)
+    for number, kind in enumerate(kinds):
+        machine = _MACHINES.get(tuple(kind.tolist()), GENERIC_CPU)
+        yield machine, np.flatnonzero(of_row.ravel() == number)
+
+
+def _cycles(table: Floats, machine: Machine) -> Floats:
     def column(name: str) -> Floats:
         return np.asarray(table[:, _COLUMN[name]], dtype=np.float64)
 
@@ -38,9 +71,5 @@ def cycles(table: Floats, machine: Machine = GENERIC_CPU) -> Floats:
     control += machine.scalar_cycles * column("rest_scalar") / rest
     scattered = machine.scattered_cycles * column("scattered") / main
     begun = machine.team_cycles * column("teams")
-    return (compute + control + scattered) / machine.lanes + moved + begun
-
-
-def scores(table: Floats, machine: Machine = GENERIC_CPU) -> Floats:
-    """Higher is faster: minus log2 of the estimated cycles, [points]."""
-    return -np.log2(np.maximum(cycles(table, machine), 1.0))
+    lanes = machine.lanes * machine.busy(column("blocks"), column("block_threads"))
+    return (compute + control + scattered) / lanes + moved + begun

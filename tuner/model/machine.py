@@ -13,8 +13,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from tuner.errors import TargetError
 from tuner.record import Peaks
+from tuner.space.knobs import Floats
 from tuner.target import SIMULATED, SIMULATED_PREFIX, Target, target
 
 
@@ -57,6 +60,17 @@ class Machine:
         """The target with one thread."""
         known = SIMULATED.get(f"{SIMULATED_PREFIX}{self.name}-1t")
         return known or target(f"{SIMULATED_PREFIX}{self.name}")
+
+    def busy(self, blocks: Floats, threads: Floats) -> Floats:
+        """Share of the lanes that a grid of blocks of so many threads keeps busy, [points]: warps
+        that are not full waste theirs, and so does a last round without a block for each core. 1
+        for CPUs, which share work out as threads."""
+        if self.lanes == 1:
+            return np.ones(len(blocks))
+        blocks, threads = np.maximum(blocks, 1.0), np.maximum(threads, 1.0)
+        in_warps = threads / (np.ceil(threads / self.warp) * self.warp)
+        in_rounds = blocks / (np.ceil(blocks / self.cores) * self.cores)
+        return np.asarray(in_warps * in_rounds, dtype=np.float64)
 
     def peaks(self, hardware: Target, io_bytes: int) -> Peaks:
         """The machine's own limits with the threads of `hardware`, copying `io_bytes` bytes:

@@ -23,7 +23,7 @@ from tuner.target import Target
 from workers.simulate.hashes import key, knots, uniform
 
 #: Changes whenever some kernel takes another time than before.
-TRUTH_VERSION = "t1"
+TRUTH_VERSION = "t2"
 #: A seed multiplies each coefficient by up to this, or divides it.
 SPREAD = 1.35
 #: Pairs of features that the residual is a smooth function of.
@@ -41,6 +41,8 @@ PAIR_EFFECT = 0.14
 MEAN_EFFECT = 0.25
 #: Octaves of a feature from one knot to the next.
 OCTAVES = 1.5
+#: 32-bit registers of one core of a GPU, and the warps that it holds at most.
+CORE_REGISTERS, MOST_WARPS = 65536.0, 64.0
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 
 
@@ -77,6 +79,7 @@ class _Truth:
         self._seed = seed
         self._main = np.maximum(self._column("main_threads"), 1.0)
         self._rest = np.maximum(self._column("rest_threads"), 1.0)
+        self._lanes = machine.lanes * self._occupied()
 
     def cycles(self) -> Floats:
         near, far = self._near(), self._far()
@@ -105,7 +108,20 @@ class _Truth:
         decoded = self._own("decoded", 200.0)
         long = _rising(2.0 * np.log2(np.maximum(self._column("main_statements"), 1.0) / decoded))
         starved = 1.0 + self._own("starve", 0.35) * long
-        return cycles * spilled * starved / self._machine.lanes
+        return cycles * spilled * starved / self._lanes
+
+    def _occupied(self) -> Floats:
+        """Share of a GPU's lanes at work: threads that wait are covered by others on the same core,
+        as many as its registers have room for, and by independent work of the same thread."""
+        machine, blocks, threads = self._machine, *map(self._column, ("blocks", "block_threads"))
+        if machine.lanes == 1:
+            return np.ones(len(self._table))
+        room = CORE_REGISTERS / (machine.warp * (self._column("main_registers") + 24.0))
+        there = np.ceil(threads / machine.warp) * np.maximum(blocks / machine.cores, 1.0)
+        waiting = np.minimum(np.minimum(room, MOST_WARPS), np.maximum(there, 1.0))
+        ready = waiting * (1.0 + np.log2(np.maximum(self._column("main_accumulators"), 1.0)))
+        covered = ready / (ready + self._own("cover", 8.0))
+        return np.asarray(machine.busy(blocks, threads) * covered, dtype=np.float64)
 
     def _near(self) -> Floats:
         """Moving into L1."""
@@ -114,7 +130,11 @@ class _Truth:
         conflicts = 1.0 + self._own("conflict", 0.6) * crowded
         full = _rising(8.0 * (self._column("main_footprint_1_of_l1") - 0.75))
         filled = 1.0 + self._own("filled", 0.3) * full
-        return self._moved("l1", self._machine.into_l1) * conflicts * filled
+        # Threads side by side that do not read side by side load lines for themselves.
+        apart = np.clip(self._column("main_thread_stride") / 4.0, 1.0, 16.0) - 1.0
+        lines = 1.0 + self._own("apart", 0.4) * apart
+        moved = self._moved("l1", self._machine.into_l1)
+        return np.asarray(moved * conflicts * filled * lines, dtype=np.float64)
 
     def _far(self) -> Floats:
         """Moving into L2 and L3, and finding pages."""
@@ -124,7 +144,7 @@ class _Truth:
         together = moved / self._machine.memory_bytes_per_s * self._machine.clock_hz
         rounds = self._column("bodies") / np.maximum(self._column("main_inner"), 1.0) / self._main
         missing = np.maximum(self._column("main_pages") - self._own("pages", 64.0), 0.0)
-        walks = self._own("walk", 7.0) * missing * rounds / self._machine.lanes
+        walks = self._own("walk", 7.0) * missing * rounds / self._lanes
         return into_l2 + np.maximum(alone, together) + walks
 
     def _moved(self, level: str, peak: float) -> Floats:
@@ -141,7 +161,7 @@ class _Truth:
         scattered = self._own("scattered", machine.scattered_cycles) * self._column("scattered")
         scalar = self._own("scalar", machine.scalar_cycles) * self._column("rest_scalar")
         total = late + straight + scattered / self._main + scalar / self._rest
-        return total / machine.lanes
+        return total / self._lanes
 
     def _clock(self) -> Floats:
         """More cores at work run slower."""
