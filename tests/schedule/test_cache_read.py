@@ -68,7 +68,7 @@ def f(x: i8[7], y: i8[7, 5]):
         (CacheRead("a", "i", "s", "local", (), ("t",)), "loops: expected 2, found 1"),
         (CacheRead("a", "i", "b", "local", (), ("t", "u")), "the name 'b' is taken"),
         (_cache("a", "i", "local", (0,)), "order must be () or a permutation"),
-        (_cache("c", "i"), "is written where its copy would be read; cache it elsewhere"),
+        (_cache("c", "i"), "nothing in the body of 'i' reads 'c'"),
     ],
 )
 def test_refusals(step, message):
@@ -107,3 +107,47 @@ def f(x: f32[5], y: f32[5]):
 """
     with pytest.raises(ScheduleError, match="cache before vectorizing"):
         apply(parse(text), steps)
+
+
+SHIFTED = """
+def f(x: f32[9], y: f32[20]):
+    for p in range(20):
+        y[p] = 1.0
+    for i in range(3):
+        for j in range(3):
+            {statement}
+"""
+BESIDE = CacheRead("y", "i", "s", "local", (), ("t",))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y[j] = y[j] + x[j]",
+        "y[j] = y[j + 1] * 2.0",
+        "y[j + 9] = y[j] + y[j + 1]",
+        "y[2 * j] = y[j + 1]",
+        "y[j + 1] += y[j + i + 8]",
+    ],
+)
+def test_what_the_body_writes_elsewhere_or_later_goes_to_the_buffer(statement):
+    program = assert_same(parse(SHIFTED.format(statement=statement)), (BESIDE,))
+    target, reads = statement.split(" ", 1)
+    last = show_body(program.body).splitlines()[-1].strip()
+    assert last.startswith(target)
+    assert last.count("s[") == reads.count("y[")
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("y[j + 1] = y[j]", "y[1] is written at j=0 and then read at j=1"),
+        ("y[0] += y[j // 2] * 2.0", "y[0] is accumulated at j=0 and then read at j=1"),
+        ("y[2 * j] = y[j]", "y[2] is written at j=1 and then read at j=2"),
+    ],
+)
+def test_what_the_body_has_written_cannot_be_read_from_a_copy(statement, shown):
+    with pytest.raises(ScheduleError) as caught:
+        apply(parse(SHIFTED.format(statement=statement)), (BESIDE,))
+    message = f"is written where its copy would be read; cache it elsewhere; for example, {shown}"
+    assert message in caught.value.message

@@ -6,7 +6,7 @@ from tuner.errors import ScheduleError
 from tuner.ir.nodes import LoopKind, Program
 from tuner.ir.visit import with_body
 from tuner.schedule.access import accesses, of_buffer
-from tuner.schedule.legality import check_untouched
+from tuner.schedule.legality import check_read_first
 from tuner.schedule.memory_steps import CacheRead
 from tuner.schedule.nest import (
     check_count,
@@ -36,9 +36,10 @@ def cache_read(program: Program, step: CacheRead) -> Program:
     (the workspace), as `scope` says; its dimensions are the buffer's, permuted by `order`. Loops of
     the copy stand in the order of the buffer's dimensions.
 
-    Legal where the body reads the buffer and nothing in it writes the buffer, and all reads lie in
-    one box that moves with the loops around only. The copy is guarded where the box may reach out
-    of the buffer; no read goes there, so that what is not copied is never used.
+    Legal where the body reads the buffer, but no element that it has written itself before, and
+    all reads lie in one box that moves with the loops around only. What the body writes goes to the
+    buffer itself. The copy is guarded where the box may reach out of the buffer; no read goes
+    there, so that what is not copied is never used.
     """
     place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
     if place.loop.kind == LoopKind.VECTORIZED:
@@ -48,12 +49,14 @@ def cache_read(program: Program, step: CacheRead) -> Program:
     check_fresh(program, step.cache, *step.loops)
     body = place.loop.body
     found = of_buffer(accesses(body), step.buffer)
-    if not found:
+    reads = [a for a in found if not a.writes]
+    if not reads:
         raise ScheduleError(f"nothing in the body of {step.loop!r} reads {step.buffer!r}")
-    check_untouched((step.buffer,), found, "where its copy would be read; cache it elsewhere")
     inner = extents(body)
     ranges = {**place.ranges(), **inner}
-    staged = stage(buffer, touched(found, inner, ranges), step.cache, step.order, scope)
+    why = "where its copy would be read; cache it elsewhere"
+    check_read_first(found, ranges, place.guards(), why)
+    staged = stage(buffer, touched(reads, inner, ranges), step.cache, step.order, scope)
     copy = copied(buffer, staged, step.loops, ranges, back=False)
-    new = (*copy, *redirected(body, staged, ranges))
+    new = (*copy, *redirected(body, staged, ranges, stores=False))
     return declare(put(program, place, (with_body(place.loop, new),)), staged.new)

@@ -227,6 +227,10 @@ def check_read_first(
         for b in found:
             if not a.writes or b.writes:
                 continue
+            shared = _shared(a, b)
+            equal = equal_loops(a, b, shared, ranges)
+            if equal is None or (len(equal) == len(shared) and not a.precedes(b)):
+                continue
             shown = _shown([(a, b, (_program_order(a, b),))], ranges, guards)
             if shown:
                 raise ScheduleError(f"{a.text()} is written {why}{shown}")
@@ -242,11 +246,15 @@ def repeated(found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr]) ->
 
 def _program_order(first: Access, second: Access) -> Order:
     """The first access is made before the second."""
-    pairs = zip(first.loops, second.loops, strict=False)
-    shared = [a.var for a, b in pairs if a is b]
+    shared = [loop.var for loop in _shared(first, second)]
     if first.position < second.position:
         return (*nested(shared, "<"), tuple((name, "=") for name in shared))
     return nested(shared, "<")
+
+
+def _shared(first: Access, second: Access) -> list[For]:
+    """The loops around both, outermost first."""
+    return [a for a, b in zip(first.loops, second.loops, strict=False) if a is b]
 
 
 def _shown(ways: Iterable[Way], ranges: Ranges, guards: Sequence[Expr]) -> str:

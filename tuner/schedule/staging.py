@@ -52,8 +52,8 @@ def shrunk(old: Buffer, region: Region, order: tuple[int, ...]) -> Staged:
     return stage(old, region, old.name, order, Scope.GLOBAL)
 
 
-def redirected(body: Body, staged: Staged, ranges: Ranges) -> Body:
-    """`body` with every access of the old buffer made on the new one."""
+def redirected(body: Body, staged: Staged, ranges: Ranges, *, stores: bool = True) -> Body:
+    """`body` with every read of the old buffer made on the new one, and every store if `stores`."""
 
     def subscripts(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         forms = [simplify_linear(linear(i), ranges) for i in indices]
@@ -69,7 +69,8 @@ def redirected(body: Body, staged: Staged, ranges: Ranges) -> Body:
             return replace(stmt, buffer=staged.new.name, indices=subscripts(stmt.indices))
         return stmt
 
-    return rewrite_body(map_body_exprs(body, lambda e: map_expr(e, in_expr)), in_stmt)
+    body = map_body_exprs(body, lambda e: map_expr(e, in_expr))
+    return rewrite_body(body, in_stmt) if stores else body
 
 
 def copied(
