@@ -33,10 +33,11 @@ from tuner.ir.visit import (
 from tuner.schedule.access import Access, accesses, of_buffer, reads
 from tuner.schedule.inverse import iteration_of
 from tuner.schedule.memory_steps import Inline
-from tuner.schedule.motion import check_unchanged, common_loops
+from tuner.schedule.motion import check_unchanged
 from tuner.schedule.nest import extents, find_intermediate
 from tuner.schedule.region import in_bounds
 from tuner.schedule.substitution import substituted
+from tuner.schedule.witness import common_loops
 
 #: Most nodes of an expression that takes the place of a read.
 MAX_NODES = 4096

@@ -16,12 +16,9 @@ from tuner.ir.affine import Linear, Ranges, bounds
 from tuner.ir.nodes import Expr, For, Var
 from tuner.ir.visit import variables
 from tuner.schedule.access import Access
-from tuner.schedule.dependence import Order, TooHard, meeting, nested
+from tuner.schedule.dependence import Order, nested
 from tuner.schedule.nest import has_load
-
-#: Two accesses, and orders of their instances: the first runs before the second in the program,
-#: but not in the changed one.
-Way = tuple[Access, Access, tuple[Order, ...]]
+from tuner.schedule.witness import common_loops, program_order, shown
 
 
 def conflicts(first: Sequence[Access], second: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
@@ -118,12 +115,12 @@ def check_order(
             continue
         same = (tuple((name, "=") for name in equal),)
         turned = (nested(carried, "<"), nested(moved, ">"), same)
-        shown = _shown([(a, b, turned), (b, a, turned)], ranges, guards)
-        if shown:
+        pair = shown([(a, b, turned), (b, a, turned)], ranges, guards)
+        if pair:
             raise ScheduleError(
                 f"{_pair(a, b)} may meet in different iterations of {', '.join(carried)}: these "
                 f"loops must keep their order; reorder the others, or decompose the reduction "
-                f"first{shown}"
+                f"first{pair}"
             )
 
 
@@ -137,11 +134,11 @@ def check_lanes(
         equal = equal_loops(a, b, (loop,), ranges)
         if equal is None or loop.var in equal:
             continue
-        shown = _shown([(*way, _earlier(loop)) for way in _turned_by_lanes(a, b)], ranges, guards)
-        if shown:
+        pair = shown([(*way, _earlier(loop)) for way in _turned_by_lanes(a, b)], ranges, guards)
+        if pair:
             raise ScheduleError(
                 f"{_pair(a, b)} may meet in different iterations of {loop.var}: "
-                f"its iterations cannot become lanes{shown}"
+                f"its iterations cannot become lanes{pair}"
             )
     for a in found:
         if not a.accumulates or not any(loop.var in variables(i) for i in a.indices):
@@ -149,11 +146,11 @@ def check_lanes(
         equal = equal_loops(a, a, (loop,), ranges)
         if equal is None or loop.var in equal:
             continue
-        shown = _shown([(a, a, _earlier(loop))], ranges, guards)
-        if shown:
+        pair = shown([(a, a, _earlier(loop))], ranges, guards)
+        if pair:
             raise ScheduleError(
                 f"{a.text()} may be the same element in several iterations of {loop.var}, but not "
-                f"in all: its iterations cannot become lanes{shown}"
+                f"in all: its iterations cannot become lanes{pair}"
             )
 
 
@@ -184,11 +181,11 @@ def check_parallel(
             equal = equal_loops(a, b, (loop,), ranges)
             if equal is None or loop.var in equal:
                 continue
-            shown = _shown([(a, b, _earlier(loop)), (b, a, _earlier(loop))], ranges, guards)
-            if shown:
+            pair = shown([(a, b, _earlier(loop)), (b, a, _earlier(loop))], ranges, guards)
+            if pair:
                 raise ScheduleError(
                     f"{_pair(a, b)} may meet in different iterations of {loop.var}: they cannot "
-                    f"run at the same time{shown}"
+                    f"run at the same time{pair}"
                 )
 
 
@@ -206,15 +203,15 @@ def check_moved_ahead(
         equal = equal_loops(a, b, shared, ranges)
         if equal is None or (equal == names and a.position < b.position):
             continue
-        shown = _shown([(b, a, (_program_order(b, a),))], ranges, guards)
-        if shown:
+        pair = shown([(b, a, program_order(b, a))], ranges, guards)
+        if pair:
             why = (
                 f"{a.text()} cannot move ahead of {b.text()}, which comes before it"
                 if equal == names
                 else f"{_pair(a, b)} may meet in different iterations of "
                 f"{', '.join(sorted(names - equal))}: the first cannot move ahead of all of them"
             )
-            raise ScheduleError(f"{why}{shown}")
+            raise ScheduleError(f"{why}{pair}")
 
 
 def check_read_first(
@@ -227,46 +224,21 @@ def check_read_first(
         for b in found:
             if not a.writes or b.writes:
                 continue
-            shared = _shared(a, b)
+            shared = common_loops(a, b)
             equal = equal_loops(a, b, shared, ranges)
             if equal is None or (len(equal) == len(shared) and not a.precedes(b)):
                 continue
-            shown = _shown([(a, b, (_program_order(a, b),))], ranges, guards)
-            if shown:
-                raise ScheduleError(f"{a.text()} is written {why}{shown}")
+            pair = shown([(a, b, program_order(a, b))], ranges, guards)
+            if pair:
+                raise ScheduleError(f"{a.text()} is written {why}{pair}")
 
 
 def repeated(found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr]) -> str:
     """Two instances of which one reads what the other has written, among `found`, the accesses of
     one buffer, as the end of a message; "" where there are none."""
     writes = [a for a in found if a.writes]
-    ways = [(a, b, (_program_order(a, b),)) for a in writes for b in found if not b.writes]
-    return _shown(ways, ranges, guards)
-
-
-def _program_order(first: Access, second: Access) -> Order:
-    """The first access is made before the second."""
-    shared = [loop.var for loop in _shared(first, second)]
-    if first.position < second.position:
-        return (*nested(shared, "<"), tuple((name, "=") for name in shared))
-    return nested(shared, "<")
-
-
-def _shared(first: Access, second: Access) -> list[For]:
-    """The loops around both, outermost first."""
-    return [a for a, b in zip(first.loops, second.loops, strict=False) if a is b]
-
-
-def _shown(ways: Iterable[Way], ranges: Ranges, guards: Sequence[Expr]) -> str:
-    """A dependence that runs one of `ways`, as the end of a message; "" where there is none."""
-    try:
-        for first, second, orders in ways:
-            pair = meeting(first, second, orders, ranges, guards)
-            if pair is not None:
-                return f"; for example, {pair.text()}"
-    except TooHard as error:
-        return f"; the exact analysis found {error}"
-    return ""
+    ways = [(a, b, program_order(a, b)) for a in writes for b in found if not b.writes]
+    return shown(ways, ranges, guards)
 
 
 def check_untouched(buffers: Iterable[str], found: Sequence[Access], why: str) -> None:

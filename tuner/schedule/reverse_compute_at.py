@@ -12,11 +12,12 @@ from tuner.schedule.access import accesses, accesses_of, of_buffer, written
 from tuner.schedule.cover import fills, overwritten, reaches_all
 from tuner.schedule.legality import check_untouched, conflicts, equal_loops, self_conflicts
 from tuner.schedule.memory_steps import ReverseComputeAt
-from tuner.schedule.motion import common_loops, meet
+from tuner.schedule.motion import meet
 from tuner.schedule.nest import Place, extents, find, find_buffer, put, redeclare
 from tuner.schedule.region import Region, relaxed, touched
 from tuner.schedule.restrict import restricted
 from tuner.schedule.staging import redirected, shrunk
+from tuner.schedule.witness import common_loops
 
 
 def reverse_compute_at(program: Program, step: ReverseComputeAt) -> Program:
@@ -198,9 +199,11 @@ def _check_order(move: _Move, buffer: Buffer, cut: set[str], ranges: Ranges) -> 
     besides = [a for a in found if a.writes or a.buffer not in move.made]
     others = (*accesses_of(move.producer), *accesses(move.between))
     for a, b in conflicts(besides, others):
-        if meet(a, b, 0, ranges):
+        shown = meet(b, a, 0, ranges)
+        if shown:
             raise ScheduleError(
                 f"{a.text()} cannot move ahead of {b.text()}, which may touch the same element"
+                f"{shown}"
             )
 
 

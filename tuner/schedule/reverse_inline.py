@@ -15,10 +15,11 @@ from tuner.schedule.inline import holds
 from tuner.schedule.inverse import iteration_of
 from tuner.schedule.legality import conflicts, self_conflicts
 from tuner.schedule.memory_steps import ReverseInline
-from tuner.schedule.motion import common_depth, common_loops, meet, meet_apart
+from tuner.schedule.motion import common_depth, meet, meet_apart
 from tuner.schedule.nest import extents, find_intermediate, guarded
 from tuner.schedule.region import in_bounds
 from tuner.schedule.substitution import substituted
+from tuner.schedule.witness import common_loops
 
 
 def reverse_inline(program: Program, step: ReverseInline) -> Program:
@@ -121,10 +122,11 @@ def _check_free(pair: _Pair, found: list[Access], ranges: Ranges) -> None:
     first, last = pair.write.position[block], pair.read.position[block]
     moved = [a for a in found if a.position == pair.read.position]
     for a, b in self_conflicts(moved):
-        if meet_apart(a, b, fixed, ranges):
+        shown = meet_apart(a, b, fixed, ranges)
+        if shown:
             raise ScheduleError(
                 f"{a.text()} and {b.text()} may meet in different iterations of the consumer, "
-                f"which would run in another order"
+                f"which would run in another order{shown}"
             )
     between = [
         a
@@ -134,9 +136,11 @@ def _check_free(pair: _Pair, found: list[Access], ranges: Ranges) -> None:
         and first <= a.position[block] <= last
     ]
     for a, b in conflicts(moved, between):
-        if meet(a, b, fixed, ranges):
+        shown = meet(b, a, fixed, ranges)
+        if shown:
             raise ScheduleError(
                 f"{a.text()} cannot move ahead of {b.text()}, which may touch the same element"
+                f"{shown}"
             )
     if pair.consumer.reduce and any(f.kind is LoopKind.VECTORIZED for f in pair.write.loops):
         raise ScheduleError(
