@@ -22,6 +22,7 @@ from tuner.schedule.steps import step_text
 CHECKS = (
     "check_order", "check_lanes", "check_moved_ahead", "check_read_first", "check_parallel",
     "check_untouched", "_check_overwrites", "check_unchanged", "_check_order", "_check_free",
+    "_check_body_writes", "_check_inputs",
 )  # fmt: skip
 
 
@@ -65,7 +66,7 @@ class _Judge:
             assert keeps, f"{step_text(step)}\n{show(self.program)}"
             self.program, self._before = new, after
             return "legal"
-        assert "no answer within" not in refusal
+        assert "no answer within" not in refusal, (step_text(step), refusal, show(self.program))
         return "too strict" if keeps else "refused"
 
 

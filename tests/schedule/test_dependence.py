@@ -9,7 +9,7 @@ from tests.schedule.recipes import row_softmax
 from tests.space.programs import PROGRAMS
 from tuner.errors import ScheduleError
 from tuner.frontends.text import parse
-from tuner.schedule import dependence, legality
+from tuner.schedule import defined, dependence, legality, witness
 from tuner.schedule.access import accesses_of
 from tuner.schedule.apply import apply
 from tuner.schedule.nest import find
@@ -143,11 +143,15 @@ def questions(monkeypatch):
     """How often isl is asked, as the length of a list."""
     asked = []
 
-    def counted(*args):
-        asked.append(args)
-        return dependence.meeting(*args)
+    def counted(question):
+        def ask(*args):
+            asked.append(args)
+            return question(*args)
 
-    monkeypatch.setattr(legality, "meeting", counted)
+        return ask
+
+    monkeypatch.setattr(witness, "meeting", counted(dependence.meeting))
+    monkeypatch.setattr(defined, "undefined", counted(defined.undefined))
     return asked
 
 

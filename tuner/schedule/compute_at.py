@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Ranges, simplify_linear
-from tuner.ir.nodes import Buffer, LoopKind, Program, Scope, Stmt, Var
+from tuner.ir.nodes import Buffer, Expr, For, LoopKind, Program, Scope, Stmt, Var
 from tuner.ir.visit import Body, rewrite_body, stores, with_body
-from tuner.schedule.access import accesses, accesses_of, of_buffer, written
+from tuner.schedule.access import Access, accesses, accesses_of, of_buffer, written
 from tuner.schedule.cover import overwritten
-from tuner.schedule.legality import check_untouched
+from tuner.schedule.defined import check_defined
+from tuner.schedule.dependence import nested
+from tuner.schedule.legality import equal_loops
+from tuner.schedule.motion import meet_in_order
 from tuner.schedule.nest import (
     Place,
     extents,
@@ -22,6 +27,7 @@ from tuner.schedule.region import Region, relaxed, touched
 from tuner.schedule.restrict import restricted
 from tuner.schedule.staging import redirected, shrunk
 from tuner.schedule.steps import ComputeAt
+from tuner.schedule.witness import shown
 
 
 def compute_at(program: Program, step: ComputeAt) -> Program:
@@ -36,13 +42,15 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     `order`; it is local where it fits, else in the workspace. The producer's loops keep their
     names; those over the buffer's dimensions get the box's extents.
 
-    Legal where one statement, earlier in a block around `loop`, makes all writes of the buffer and
-    no others; it indexes each dimension of the buffer by one loop of its own, so that every element
-    is computed from itself and other buffers only, and first gives each a new value; all other
-    reads are in the body of `loop`, in one box that moves with the loops around only; and nothing
-    from the producer to the end of the statement that contains `loop` writes what the producer
-    reads. Where the box reaches beyond what the producer ran over, the producer is guarded, but not
-    against elements outside the old buffer where all its accesses stay in bounds without.
+    Legal where one statement, earlier in a block around `loop`, makes the buffer and writes no
+    other; it indexes each dimension of the buffer by one loop of its own, so that every element is
+    computed from itself and other buffers only; all other uses are in the body of `loop`, in one
+    box that moves with the loops around only. Whatever is read of the buffer must have been given a
+    new value before, in the same run of that statement, and nothing that the body of `loop` writes
+    into it may be read in a later iteration. What the producer reads must not be written before it
+    is read in its new place. Where the box reaches beyond what the producer ran over, the producer
+    is guarded, but not against elements outside the old buffer where all its accesses stay in
+    bounds without.
     """
     place, buffer = find(program, step.loop), find_buffer(program, step.buffer)
     if place.loop.kind == LoopKind.VECTORIZED:
@@ -56,7 +64,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     ranges = {**place.ranges(), **inner}
     region = touched(of_buffer(accesses(body), step.buffer), inner, ranges)
     spatial = _spatial(producer, region, step, ranges)
-    _check_overwrites(buffer, place, producer)
+    _check_overwrites(buffer, place, producer, later)
     staged = shrunk(buffer, region, step.order)
     boxes = {v: (region.base[d], region.extents[d]) for v, d in spatial.items()}
     moved = restricted(producer, boxes, ranges)
@@ -65,6 +73,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     moved = redirected(relaxed(moved, buffer, shapes, ranges, place.guards()), staged, ranges)
     new = (*moved, *redirected(body, staged, ranges))
     program = put(program, place, (with_body(place.loop, new),))
+    _check_inputs(find(program, step.loop), _depth(place, later), later[:-1], len(moved))
     without = rewrite_body(program.body, lambda stmt: () if stmt is producer else stmt)
     others = tuple(staged.new if b.name == step.buffer else b for b in program.locals)
     return replace(program, body=without, locals=others)
@@ -96,27 +105,87 @@ def _check_alone(
             f"the nest that writes {step.buffer!r} also writes {', '.join(sorted(others))}"
         )
     used = of_buffer(accesses(place.loop.body), step.buffer)
-    check_untouched((step.buffer,), used, f"in {step.loop!r}, where it would be computed")
-    if not used:
+    if all(a.writes for a in used):
         raise ScheduleError(f"the body of {step.loop!r} does not read {step.buffer!r}")
     everywhere = of_buffer(accesses(program.body), step.buffer)
     if len(everywhere) != len(used) + len(of_buffer(made, step.buffer)):
         raise ScheduleError(
             f"{step.buffer!r} is also used outside the nest that writes it and {step.loop!r}"
         )
-    inputs = {a.buffer for a in made} - {step.buffer}
-    check_untouched(inputs, accesses(later), f"after {step.buffer!r} is computed from it")
+    _check_body_writes(of_buffer(accesses((later[-1],)), step.buffer), place, later)
 
 
-def _check_overwrites(buffer: Buffer, place: Place, producer: Stmt) -> None:
+def _check_body_writes(used: Sequence[Access], place: Place, later: Body) -> None:
+    """Raises ScheduleError where what one iteration writes into the buffer is read in a later one:
+    it would be computed anew there."""
+    ranges = {**place.ranges(), **extents(place.loop.body)}
+    over = [s for s in (*place.around, place.loop)[_depth(place, later) :] if isinstance(s, For)]
+    earlier = (nested([loop.var for loop in over], "<"),)
+    for write in used:
+        for use in used:
+            if not write.writes or use.mode == "assign":
+                continue
+            equal = equal_loops(write, use, over, ranges)
+            if equal is None or len(equal) == len(over):
+                continue
+            pair = shown([(write, use, earlier)], ranges, _around(place, later))
+            if pair:
+                raise ScheduleError(
+                    f"{write.text()} is written in {place.loop.var!r}, where it would be computed "
+                    f"anew{pair}"
+                )
+
+
+def _check_overwrites(buffer: Buffer, place: Place, producer: Stmt, later: Body) -> None:
     """Raises ScheduleError where an element may keep its value from an earlier run of the nest."""
     found, own = of_buffer(accesses_of(producer), buffer.name), extents((producer,))
     ranges = {**place.ranges(), **own}
-    if not overwritten(found, touched(found, own, ranges), buffer, ranges):
-        raise ScheduleError(
-            f"the nest that writes {buffer.name!r} does not give every element that it touches a "
-            f"new value first: its elements may outlive one run of it"
-        )
+    used = of_buffer(accesses(place.loop.body), buffer.name)
+    alone = not any(a.writes for a in used)
+    if alone and overwritten(found, touched(found, own, ranges), buffer, ranges):
+        return
+    check_defined(
+        of_buffer(accesses((producer, *later)), buffer.name),
+        {**ranges, **extents(later)},
+        _around(place, later),
+        f"may hold a value from an earlier run of the nest that writes {buffer.name!r}",
+    )
+
+
+def _depth(place: Place, later: Body) -> int:
+    """How many loops and guards stand around the block of the producer."""
+    path = (*place.around, place.loop)
+    return next(n for n, stmt in enumerate(path) if stmt is later[-1])
+
+
+def _around(place: Place, later: Body) -> tuple[Expr, ...]:
+    """The guards around the block of the producer."""
+    return Place(place.around[: _depth(place, later)], place.loop).guards()
+
+
+def _check_inputs(place: Place, depth: int, between: Body, moved: int) -> None:
+    """Raises ScheduleError where the first `moved` statements in the loop of `place`, which stood
+    before the statements `between`, would read what has been written since."""
+    path = (*place.around, place.loop)[depth:]
+    position = (len(between), *(_index(a.body, b) for a, b in pairwise(path)))
+    found = accesses((*between, path[0]))
+    ranges = {**place.ranges(), **extents((*between, path[0]))}
+    end = len(position)
+    new = [a for a in found if a.position[:end] == position and a.position[end] < moved]
+    for read in new:
+        for write in found:
+            if not write.writes or read.writes or write in new:
+                continue
+            pair = meet_in_order(write, read, 0, ranges)
+            if pair:
+                raise ScheduleError(
+                    f"{write.text()} is written before {read.text()} would be read in "
+                    f"{place.loop.var!r}{pair}"
+                )
+
+
+def _index(body: Body, stmt: Stmt) -> int:
+    return next(n for n, other in enumerate(body) if other is stmt)
 
 
 def _spatial(producer: Stmt, region: Region, step: ComputeAt, ranges: Ranges) -> dict[str, int]:

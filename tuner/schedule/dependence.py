@@ -52,11 +52,14 @@ class Pair:
 
     def text(self) -> str:
         """What happens, in the program's order: 'y[1] is written at i=0 and then read at i=1'."""
-        element = [_value(i, self.first_at) for i in self.first.indices]
-        return (
-            f"{self.first.buffer}[{', '.join(element)}] is {_done(self.first, self.first_at)} "
-            f"and then {_done(self.second, self.second_at)}"
-        )
+        first = happening(self.first, self.first_at)
+        return f"{first} and then {_done(self.second, self.second_at)}"
+
+
+def happening(access: Access, at: Mapping[str, int]) -> str:
+    """What one instance of `access` does: 'y[1] is written at i=0'."""
+    element = [_value(i, at) for i in access.indices]
+    return f"{access.buffer}[{', '.join(element)}] is {_done(access, at)}"
 
 
 def _value(index: Expr, at: Mapping[str, int]) -> str:
@@ -84,9 +87,9 @@ def meeting(
     none. Loops that stand around both accesses' own ones are the same for both; `guards` hold
     there. Raises TooHard at the limit.
     """
-    question = _Question(first, second, ranges)
+    question = Question(first, second, ranges)
     for guard in guards:
-        question.require(_condition(guard, True, question.outer))
+        question.require(condition(guard, True, question.outer))
     found = _smallest(question.texts(orders), len(question.names()))
     if found is None:
         return None
@@ -129,11 +132,12 @@ class _Side:
         return self._unknown[-1]
 
 
-class _Question:
+class Question:
     """The set of pairs of instances of two accesses, constraint by constraint."""
 
     def __init__(self, first: Access, second: Access, ranges: Ranges) -> None:
-        self._unknown: list[str] = []
+        #: values that nothing is known of
+        self.unknown: list[str] = []
         self._constraints: list[str] = []
         #: loops of one iteration
         self._still = {loop.var for loop in first.loops if loop.extent == 1}
@@ -145,7 +149,7 @@ class _Question:
             for expr in (*access.indices, *access.guards, *access.taken)
             for name in variables(expr)
         }
-        self.outer = _Side(outer, self._unknown)
+        self.outer = _Side(outer, self.unknown)
         for name, known in outer.items():
             self._within(known, ranges[name])
         self.first = self._side("a", first, used)
@@ -156,11 +160,11 @@ class _Question:
     def _side(self, letter: str, access: Access, used: set[str]) -> _Side:
         shown = {name: known for name, known in self.outer.known.items() if name in used}
         own = {loop.var: f"{letter}{n}" for n, loop in enumerate(access.loops)}
-        side = _Side({**shown, **own}, self._unknown)
+        side = _Side({**shown, **own}, self.unknown)
         for loop in access.loops:
             self._within(own[loop.var], loop.extent)
         for cond in (*access.guards, *access.taken):
-            self.require(_condition(cond, True, side))
+            self.require(condition(cond, True, side))
         return side
 
     def _within(self, known: str, extent: int) -> None:
@@ -178,7 +182,7 @@ class _Question:
 
     def texts(self, orders: Iterable[Order]) -> Iterator[str]:
         """The pairs that stand in all `orders`, one set as isl reads it for each way to do so."""
-        some = f"exists {', '.join(self._unknown)} : " if self._unknown else ""
+        some = f"exists {', '.join(self.unknown)} : " if self.unknown else ""
         for options in product(*orders):
             signs = {comparison for option in options for comparison in option}
             contradict = len({name for name, _ in signs}) < len(signs)
@@ -208,15 +212,27 @@ def _atom(atom: Expr, side: _Side) -> str:
     return side.anything()
 
 
-def _condition(cond: Expr, truth: bool, side: _Side) -> str | None:
+def is_exact(cond: Expr) -> bool:
+    """Whether `condition` leaves out nothing of `cond`, but for values that may be anything."""
+    match cond:
+        case Const():
+            return True
+        case Call(op="and" | "or" | "not", args=args):
+            return all(is_exact(arg) for arg in args)
+        case Call(op=op):
+            return op in _COMPARED and is_index_comparison(cond)
+    return False
+
+
+def condition(cond: Expr, truth: bool, side: _Side) -> str | None:
     """Where `cond` has the value `truth`, or may have it; None if nothing is known."""
     match cond:
         case Const(value=value):
             return None if bool(value) == truth else "false"
         case Call(op="not", args=(inner,)):
-            return _condition(inner, not truth, side)
+            return condition(inner, not truth, side)
         case Call(op="and" | "or" as op, args=(a, b)):
-            parts = [_condition(part, truth, side) for part in (a, b)]
+            parts = [condition(part, truth, side) for part in (a, b)]
             known = [f"({part})" for part in parts if part is not None]
             if (op == "and") == truth:
                 return " and ".join(known) or None
