@@ -146,7 +146,7 @@ CASES = {
             h[a + i] = v[a]
         y[i] = h[2 - i]
 """, Parallel("i"), "wrong"),
-    "legality.check_moved_ahead: ScheduleError(f'{why}{shown}')": _START,
+    "legality.check_moved_ahead: ScheduleError(f'{why}{pair}')": _START,
     "reduction.decompose_reduction: _check_start()": _START,
     "reduction._check_start: check_moved_ahead()": _START,
     "reduction._start: in one block with its accumulation":

@@ -37,6 +37,15 @@ CHANGED = """
     for j in range(2):
         y[j] = h[j]
 """
+#: what one iteration leaves in h is read in the next
+USED_UP = """
+    for i in range(2):
+        h[i] = v[i]
+    for j in range(2):
+        for k in range(2):
+            z[j, k] = h[k]
+            h[k] = 7
+"""
 WRITTEN = """
     for i in range(2):
         h[i] = v[i]
@@ -125,8 +134,7 @@ CASES = {
     for i in range(2):
         y[i] = v[i] + y[2 * i]
 """, CacheWrite("y", "i", "c", (), ("a",), ("b",)), "malformed"),
-    "cache_read.cache_read: check_untouched()": _CACHED,
-    "legality.check_untouched: is written": _CACHED,
+    "cache_read.cache_read: check_read_first()": _CACHED,
     "cache_read.cache_read: is vectorized: cache before vectorizing":
         Case(LANES, CacheRead("h", "j", "c", "local", (), ("a",)), "refused"),
     "cache_read.cache_read: nothing in the body of":
@@ -148,16 +156,11 @@ CASES = {
         h[j] = y[j]
 """, ComputeAt("y", "j", ()), "wrong"),
     "compute_at.compute_at: is vectorized: move before vectorizing": _at(LANES, "refused"),
-    "compute_at.compute_at: _check_alone()": _at(CHANGED),
-    "compute_at._check_alone: check_untouched() (2)": _at(CHANGED),
-    "compute_at._check_alone: check_untouched()": _at("""
-    for i in range(2):
-        h[i] = v[i]
-    for j in range(2):
-        for k in range(2):
-            z[j, k] = h[k]
-            h[k] = 7
-"""),
+    "compute_at.compute_at: _check_alone()": _at(USED_UP),
+    "compute_at.compute_at: _check_inputs()": _at(CHANGED),
+    "compute_at._check_inputs: is written before": _at(CHANGED),
+    "compute_at._check_alone: _check_body_writes()": _at(USED_UP),
+    "compute_at._check_body_writes: where it would be computed anew": _at(USED_UP),
     "compute_at._check_alone: the nest that writes": _at("""
     for i in range(2):
         h[i] = v[i]
@@ -180,7 +183,9 @@ CASES = {
         z[k, k] = h[k]
 """, "malformed"),
     "compute_at.compute_at: _check_overwrites()": _at(KEPT),
-    "compute_at._check_overwrites: does not give every element that it touches a new": _at(KEPT),
+    "compute_at._check_overwrites: check_defined()": _at(KEPT),
+    "defined.check_defined: ScheduleError(f'{use.text()} {why}{shown}')": _at(KEPT),
+    "defined.undefined": _at(KEPT),
     "compute_at._producer: no statement before the nest of": _at("""
     for j in range(2):
         y[j] = v[j]
@@ -196,8 +201,9 @@ CASES = {
 """, "malformed"),
     "inline.inline: check_unchanged()": _inlined(CHANGED),
     "motion.check_unchanged: between where it is read now and where": _inlined(CHANGED),
-    "motion.meet": _inlined(CHANGED),
-    "motion.meet_apart": _inlined("""
+    "motion.meet_in_order": _inlined(CHANGED),
+    "motion._apart": _inlined(CHANGED),
+    "motion._together": _inlined("""
     for i in range(2):
         g[0] = v[i]
         h[i] = g[0]

@@ -120,7 +120,7 @@ CASES = {
     for j in range(2):
         y[j] = h[j]
 """),
-    "reverse_compute_at._tile: check_untouched()": _at("""
+    "reverse_compute_at._tile: _check_final()": _at("""
     for i in range(2):
         h[i] = v[i]
     for b in range(2):
@@ -128,7 +128,15 @@ CASES = {
     for j in range(2):
         y[j] = h[j]
 """),
-    "reverse_compute_at._tile: after one of them the consumer would come short of": _at("""
+    "reverse_compute_at._check_final: before it is used": _at("""
+    for i in range(2):
+        h[i] = v[i]
+    for b in range(2):
+        h[b] = 7
+    for j in range(2):
+        y[j] = h[j]
+"""),
+    "reverse_compute_at._check_final: after one of them the consumer would come short of": _at("""
     for i in range(2):
         for e in range(2):
             h[e] = x[i, e]
@@ -157,6 +165,8 @@ CASES = {
     "reverse_inline._check_made: does not make: that takes": _inlined(KEPT),
     "reverse_inline.reverse_inline: _check_free()": _inlined(BETWEEN),
     "reverse_inline._check_free: which may touch the same element": _inlined(BETWEEN),
+    "motion.meet": _inlined(BETWEEN),
+    "motion.meet_apart": _inlined(CROSSED, "m"),
     "reverse_inline._check_free: may meet in different iterations of the consumer":
         _inlined(CROSSED, "m"),
     "reverse_inline._check_free: would move into lanes: vectorize later":

@@ -21,9 +21,12 @@ from typing import Any
 import tuner.schedule
 
 #: Functions that return more than a bool, with the answer that accepts.
-ANSWERS = {"legality.equal_loops": "None", "dependence.meeting": "None"}
+ANSWERS = {
+    "legality.equal_loops": "None", "dependence.meeting": "None", "defined.undefined": "None",
+    "motion.meet": "''", "motion.meet_apart": "''", "motion.meet_in_order": "''",
+}  # fmt: skip
 #: Functions whose False accepts.
-FALSE = ("meet", "meet_apart", "_varies", "_uses", "has_load")
+FALSE = ("_varies", "_uses", "has_load")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ _ECONOMY = "whether copies are needed; what needs them and has none is refused a
 BESIDES = {
     "annotate.unroll: check_unrolled()": _LIMIT,
     "annotate.check_unrolled: are allowed: split the loop and unroll the inner p": _LIMIT,
+    "defined.check_defined: the exact analysis found": _LIMIT,
+    "defined.undefined: no answer within": _LIMIT,
     "dependence._smallest: no answer within": _LIMIT,
     "inline._value_at: the expression has more than": _LIMIT,
     "loops.fuse: iterations, more than": _LIMIT,
@@ -96,6 +98,7 @@ BESIDES = {
     "reducers._is_own": _QUESTION,
     "reducers._own": _QUESTION,
     "substitution._is_guard": _QUESTION,
+    "dependence.is_exact": _PROVEN,
     "inline.inline: cannot be proven in bounds there": _PROVEN,
     "reverse_inline.reverse_inline: cannot be proven in bounds where it would be": _PROVEN,
     "apply._programs: ScheduleError(error.message, step_text(step), loop":

@@ -21,7 +21,7 @@ from tuner.schedule.steps import step_text
 #: Every function that may refuse a step for a dependence.
 CHECKS = (
     "check_order", "check_lanes", "check_moved_ahead", "check_read_first", "check_parallel",
-    "check_untouched", "_check_overwrites", "check_unchanged", "_check_order", "_check_free",
+    "_check_overwrites", "_check_final", "check_unchanged", "_check_order", "_check_free",
     "_check_body_writes", "_check_inputs",
 )  # fmt: skip
 

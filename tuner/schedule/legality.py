@@ -9,7 +9,7 @@ others a conflict may run. This rule is cheap and settles what spaces generate; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges, bounds
@@ -239,14 +239,6 @@ def repeated(found: Sequence[Access], ranges: Ranges, guards: Sequence[Expr]) ->
     writes = [a for a in found if a.writes]
     ways = [(a, b, program_order(a, b)) for a in writes for b in found if not b.writes]
     return shown(ways, ranges, guards)
-
-
-def check_untouched(buffers: Iterable[str], found: Sequence[Access], why: str) -> None:
-    """Raises ScheduleError if one of `found` writes one of `buffers`."""
-    names = set(buffers)
-    for access in found:
-        if access.writes and access.buffer in names:
-            raise ScheduleError(f"{access.text()} is written {why}")
 
 
 def _pair(a: Access, b: Access) -> str:

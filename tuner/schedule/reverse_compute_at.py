@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, Ranges, linear_bounds, simplify_linear
 from tuner.ir.nodes import Buffer, For, If, LoopKind, Program, Scope, Stmt, Var
 from tuner.ir.visit import Body, rewrite_body, stores, with_body
-from tuner.schedule.access import accesses, accesses_of, of_buffer, written
+from tuner.schedule.access import Access, accesses, accesses_of, of_buffer, written
 from tuner.schedule.cover import fills, overwritten, reaches_all
-from tuner.schedule.legality import check_untouched, conflicts, equal_loops, self_conflicts
+from tuner.schedule.dependence import Order, nested
+from tuner.schedule.legality import conflicts, equal_loops, self_conflicts
 from tuner.schedule.memory_steps import ReverseComputeAt
 from tuner.schedule.motion import meet
 from tuner.schedule.nest import Place, extents, find, find_buffer, put, redeclare
 from tuner.schedule.region import Region, relaxed, touched
 from tuner.schedule.restrict import restricted
 from tuner.schedule.staging import redirected, shrunk
-from tuner.schedule.witness import common_loops
+from tuner.schedule.witness import common_loops, shown
 
 
 def reverse_compute_at(program: Program, step: ReverseComputeAt) -> Program:
@@ -112,17 +114,7 @@ def _tile(program: Program, move: _Move, name: str, ranges: Ranges) -> Region:
     everywhere = [a for a in of_buffer(accesses_of(move.producer), name) if a.writes]
     if len(everywhere) > len(inside):
         raise ScheduleError(f"{name!r} is also written beside {loop.var!r}, in the same nest")
-    check_untouched((name,), accesses(move.between), f"after {loop.var!r}, before it is used")
-    over = [outer.var for outer in move.over]
-    for i, a in enumerate(everywhere):
-        for b in everywhere[i:]:
-            equal = equal_loops(a, b, move.over, ranges)
-            if equal is not None and equal != set(over):
-                apart = ", ".join(n for n in over if n not in equal)
-                raise ScheduleError(
-                    f"{b.text()} may be written in several iterations of {apart}: after one of "
-                    f"them the consumer would come short of the others"
-                )
+    _check_final(move, name, everywhere, ranges)
     region = touched(inside, extents(loop.body), ranges)
     buffer = program.buffer(name)
     if not any(fills(a, region, buffer, ranges) for a in inside):
@@ -131,6 +123,33 @@ def _tile(program: Program, move: _Move, name: str, ranges: Ranges) -> Region:
             f"the consumer would come short of the rest"
         )
     return region
+
+
+def _check_final(move: _Move, name: str, writes: Sequence[Access], ranges: Ranges) -> None:
+    """Raises ScheduleError where an element of `name` that the consumer uses may be written in
+    another iteration than that of its tile, or after the producer."""
+    for write in of_buffer(accesses(move.between), name):
+        for use in of_buffer(accesses_of(move.consumer), name):
+            pair = meet(write, use, 0, ranges) if write.writes else ""
+            if pair:
+                raise ScheduleError(
+                    f"{write.text()} is written after {move.place.loop.var!r}, before it is used"
+                    f"{pair}"
+                )
+    over = [outer.var for outer in move.over]
+    earlier = (nested(over, "<"),)
+    for i, a in enumerate(writes):
+        for b in writes[i:]:
+            equal = equal_loops(a, b, move.over, ranges)
+            if equal is None or equal == set(over):
+                continue
+            pair = shown([(a, b, earlier), (b, a, earlier)], ranges)
+            if pair:
+                apart = ", ".join(n for n in over if n not in equal)
+                raise ScheduleError(
+                    f"{b.text()} may be written in several iterations of {apart}: after one of "
+                    f"them the consumer would come short of the others{pair}"
+                )
 
 
 def _match(
@@ -190,20 +209,27 @@ def _check_order(move: _Move, buffer: Buffer, cut: set[str], ranges: Ranges) -> 
                 f"each tile"
             )
     for a, b in self_conflicts(found):
-        equal = equal_loops(a, b, common_loops(a, b), ranges)
-        if equal is not None and not cut <= equal:
+        common = common_loops(a, b)
+        equal = equal_loops(a, b, common, ranges)
+        if equal is None or cut <= equal:
+            continue
+        apart: Order = tuple(((loop.var, "<"),) for loop in common if loop.var in cut)
+        if cut - {loop.var for loop in common}:
+            apart = ((),)
+        pair = shown([(a, b, (apart,)), (b, a, (apart,))], ranges)
+        if pair:
             raise ScheduleError(
                 f"{a.text()} and {b.text()} may meet in different tiles, which are computed in "
-                f"another order"
+                f"another order{pair}"
             )
     besides = [a for a in found if a.writes or a.buffer not in move.made]
     others = (*accesses_of(move.producer), *accesses(move.between))
     for a, b in conflicts(besides, others):
-        shown = meet(b, a, 0, ranges)
-        if shown:
+        pair = meet(b, a, 0, ranges)
+        if pair:
             raise ScheduleError(
                 f"{a.text()} cannot move ahead of {b.text()}, which may touch the same element"
-                f"{shown}"
+                f"{pair}"
             )
 
 
