@@ -133,26 +133,26 @@ MACHINES: dict[str, Machine] = {
         Machine(
             name="graviton4",
             doc="AWS Graviton4: 96 Neoverse V2 cores at 2.8 GHz, four 128-bit FMA units, twelve "
-                "channels of DDR5-5600; Arm's Neoverse V2 software optimization guide (64 bytes "
-                "per cycle from L2, 32 from L3), the instances' data sheet",
+                "channels of DDR5-5600; Arm's Neoverse V2 software optimization guide, the "
+                "instances' data sheet; 64 bytes per cycle from L2 and 32 from L3 are assumed",
             clock_hz=2.8e9, cores=96, into_l1=64.0, into_l2=32.0, into_l3=9.0,
             memory_bytes_per_s=537.6e9,
         ),
         Machine(
             name="a100",
-            doc="NVIDIA A100 80 GB (SXM): 108 multiprocessors of 64 FP32 lanes at 1.41 GHz, 64 "
-                "bytes per cycle and multiprocessor from L2, HBM2e at 2039 GB/s; NVIDIA's A100 "
-                "architecture white paper and data sheet",
+            doc="NVIDIA A100 80 GB (SXM): 108 multiprocessors of 64 FP32 lanes at 1.41 GHz, 5120 "
+                "bytes per cycle from L2, HBM2e at 2039 GB/s; NVIDIA's A100 architecture white "
+                "paper and data sheet",
             clock_hz=1.41e9, cores=108, lanes=108 * 64, warp=32, into_l1=5120.0,
             into_l2=2039 / 1.41, into_l3=math.inf, memory_bytes_per_s=2039e9,
             body_cycles=3.0, launch_cycles=5000.0,
         ),
         Machine(
             name="h100",
-            doc="NVIDIA H100 (SXM): 132 multiprocessors of 128 FP32 lanes at 1.98 GHz, 64 bytes "
-                "per cycle and multiprocessor from L2, HBM3 at 3350 GB/s; NVIDIA's H100 "
-                "architecture white paper and data sheet",
-            clock_hz=1.98e9, cores=132, lanes=132 * 128, warp=32, into_l1=5600.0,
+            doc="NVIDIA H100 (SXM): 132 multiprocessors of 128 FP32 lanes at 1.98 GHz, HBM3 at "
+                "3350 GB/s; NVIDIA's H100 architecture white paper and data sheet; from L2 as "
+                "many bytes per cycle as the A100, which is assumed",
+            clock_hz=1.98e9, cores=132, lanes=132 * 128, warp=32, into_l1=5120.0,
             into_l2=3350 / 1.98, into_l3=math.inf, memory_bytes_per_s=3350e9,
             body_cycles=3.0, launch_cycles=6000.0,
         ),
