@@ -6,7 +6,7 @@ Times are seconds, sizes bytes. `steps` are a schedule's JSON form (tuner.schedu
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -83,7 +83,7 @@ class Measurement:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able dict; `from_json` is its inverse."""
-        return asdict(self)
+        return {**_fields(self), "timing": _fields(self.timing)}
 
     def require_sound(self) -> None:
         """Raises ValueError where an ok has no honest time: a zero would win every search."""
@@ -103,6 +103,11 @@ class Measurement:
         data["samples_s"] = tuple(float(s) for s in data.get("samples_s", ()))
         data["timing"] = Timing(**data.get("timing", {}))
         return Measurement(**data)
+
+
+def _fields(of: Measurement | Timing) -> dict[str, Any]:
+    """Field by field; `asdict` would copy what lies in them, at ten times the cost."""
+    return {field.name: getattr(of, field.name) for field in fields(of)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
