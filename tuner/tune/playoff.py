@@ -61,12 +61,12 @@ def ranking(
     """The leaders' schedules as they are served, the fastest first, ties named.
 
     `results` are play-off records by candidate id. Where no leader has one that passed, the
-    fastest search trial is served, with the interval that its few samples allow.
+    fastest search trial of the job is served, with the interval that its few samples allow.
     """
     played = [results[c.id] for c in leaders(track) if c.id in results]
     passed = [r for r in played if r.measurement.outcome is Outcome.OK]
-    if not passed and track.best is not None:
-        passed = [track.best]
+    if not passed and track.own_best is not None:
+        passed = [track.own_best]
     served = [_served(track.workload, r, peaks, target) for r in passed]
     served.sort(key=lambda s: (s.median_s, s.id))
     return [

@@ -50,8 +50,12 @@ class Track:
     @property
     def best(self) -> Record | None:
         """The fastest search record so far."""
-        passed = [r for r in self.records if r.measurement.outcome is Outcome.OK]
-        return min(passed, key=lambda r: (seconds_of(r), r.id), default=None)
+        return _fastest(self.records)
+
+    @property
+    def own_best(self) -> Record | None:
+        """The fastest that this job had measured itself: what others did may have been imported."""
+        return _fastest([r for r in self.records if r.job == self._job.id])
 
     def resume(self, log: TuningLog) -> None:
         """Learns from every search trial that this setup has had of this workload."""
@@ -120,3 +124,8 @@ class Track:
         self._strategy.tell(points, seconds)
         new = examples_of(self._table, points, seconds, self.workload.hash, self.setup)
         self.examples = together([self.examples, new])
+
+
+def _fastest(records: Sequence[Record]) -> Record | None:
+    passed = [r for r in records if r.measurement.outcome is Outcome.OK]
+    return min(passed, key=lambda r: (seconds_of(r), r.id), default=None)
