@@ -55,3 +55,19 @@ def test_a_tile_that_changes_beside_what_is_used():
     assert "is written after 'i', before it is used; for example, h[3] is written at k=0" in (
         caught.value.message
     )
+
+
+def test_what_comes_after_the_consumer_stays_there():
+    text = """
+def f(x: f32[4], y: f32[4], z: f32[4]):
+    h = buffer(f32[4])
+    for i in range(4):
+        h[i] = x[i] * 2.0
+        {first}
+        {second}
+"""
+    consumer, other = "y[i] = h[i] + 1.0", "y[i] = y[i] * 3.0"
+    assert_same(parse(text.format(first=consumer, second=other)), (ReverseInline("h"),))
+    start = text.replace("    for i", "    for p in range(4):\n        y[p] = x[p]\n    for i")
+    with pytest.raises(ScheduleError, match=r"y\[0\] is read at i=0 and then written at i=0"):
+        apply(parse(start.format(first=other, second=consumer)), (ReverseInline("h"),))

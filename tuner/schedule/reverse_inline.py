@@ -15,7 +15,7 @@ from tuner.schedule.inline import holds
 from tuner.schedule.inverse import iteration_of
 from tuner.schedule.legality import conflicts, self_conflicts
 from tuner.schedule.memory_steps import ReverseInline
-from tuner.schedule.motion import common_depth, meet, meet_apart
+from tuner.schedule.motion import common_depth, meet, meet_apart, meet_in_order
 from tuner.schedule.nest import extents, find_intermediate, guarded
 from tuner.schedule.region import in_bounds
 from tuner.schedule.substitution import substituted
@@ -136,7 +136,9 @@ def _check_free(pair: _Pair, found: list[Access], ranges: Ranges) -> None:
         and first <= a.position[block] <= last
     ]
     for a, b in conflicts(moved, between):
-        shown = meet(b, a, fixed, ranges)
+        # what stands beside the consumer is passed only where it comes before it
+        passed = meet_in_order if b.position[block] == last else meet
+        shown = passed(b, a, fixed, ranges)
         if shown:
             raise ScheduleError(
                 f"{a.text()} cannot move ahead of {b.text()}, which may touch the same element"
