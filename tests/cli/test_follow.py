@@ -46,6 +46,7 @@ def test_tune_submits_follows_and_shows_where_to_read(
         "budget": {"trials": 8, "seconds": 9.0},
         "strategy": "evolutionary",
         "seed": 0,
+        "more": False,
     }
     captured = capsys.readouterr()
     assert "3.912 ms" in captured.out

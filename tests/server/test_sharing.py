@@ -48,7 +48,7 @@ class Running:
             max_items=16,
         )  # fmt: skip
         with self.database.write() as session:
-            grant = leases.claim(session, wish, 1e9)
+            grant = leases.claim(session, wish, 0.0, 1e9)
             if grant is not None:
                 results = {row.id: measurement(row.steps) for row in grant.items}
                 said = Report(
