@@ -10,18 +10,16 @@ from tests.schedule.equivalence import assert_same
 from tests.schedule.random_programs import random_program
 from tests.space.programs import COLUMN_SUMS, PROGRAMS, canonical, operator
 from tuner.dtypes import F32
-from tuner.features.table import FEATURES, features
+from tuner.features.table import features
 from tuner.ir.canonical import canonicalize
 from tuner.ir.nodes import Buffer, Const, Program, Store
 from tuner.schedule.apply import apply
-from tuner.schedule.loop_steps import Parallel
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
     DecomposeReduction,
     Pack,
     Reorder,
-    Rfactor,
     Split,
     Vectorize,
 )
@@ -161,26 +159,6 @@ def test_a_blocked_reduction_loads_its_tile():
     for values, loads in ((plain, False), (blocked, True)):
         (cache,) = (s for s in sketch.steps(values) if isinstance(s, CacheWrite))
         assert bool(cache.load_loops) == loads
-
-
-def test_rows_of_softmax_are_folded_in_vectors():
-    space = space_of(PROGRAMS["softmax"], AVX512)
-    schedule = space.schedule(space.sample(np.random.default_rng(0), 1), 0)
-    assert Rfactor in kinds(schedule)
-    assert space.sketches[0].name == "row-wise 0: fold, map, fold, map"
-
-
-@pytest.mark.parametrize("op", ["softmax", "layer_norm", "rms_norm"])
-def test_threads_may_share_the_rows(op):
-    program, two = operator(op, rows=6, cols=40), target("cpu-avx512-2t")
-    space = space_of(program, two)
-    population = space.sample(np.random.default_rng(0), 16)
-    schedules = [space.schedule(population, row) for row in range(16)]
-    spread = [Parallel("l0") in schedule for schedule in schedules]
-    assert set(spread) == {True, False}
-    teams = features(program, space, population, two)[:, list(FEATURES).index("teams")]
-    assert (teams > 0).tolist() == spread
-    assert_same(program, schedules[spread.index(True)], rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["depthwise", "max_pool", "column_sums"])

@@ -15,7 +15,7 @@ import numpy as np
 from tuner.features import staging
 from tuner.features.nest import Dim, Guard, Kernel, Loop, Nest
 from tuner.ir.nodes import LoopKind
-from tuner.schedule.loop_steps import Bind, Parallel
+from tuner.schedule.loop_steps import Bind, Parallel, Prefetch
 from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
@@ -131,6 +131,12 @@ def _parallel(kernel: Kernel, step: Parallel, values: Columns) -> Kernel:
     return _annotate(kernel, step.loop, LoopKind.PARALLEL)
 
 
+def _prefetch(kernel: Kernel, step: Prefetch, values: Columns) -> Kernel:
+    """A hint: what is computed, and what moves, stay as they are."""
+    del step, values
+    return kernel
+
+
 def _bind(kernel: Kernel, step: Bind, values: Columns) -> Kernel:
     del values
     return _annotate(kernel, step.loop, LoopKind(step.axis))
@@ -143,6 +149,7 @@ _STEPS: Mapping[type, Callable[[Kernel, Any, Columns], Kernel]] = {
     Unroll: _unroll,
     Vectorize: _vectorize,
     Parallel: _parallel,
+    Prefetch: _prefetch,
     Bind: _bind,
     CacheWrite: staging.cache_write,
     Pack: staging.pack,

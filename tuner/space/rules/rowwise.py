@@ -5,6 +5,7 @@ where one accumulating store has the same element for all of them. A contiguous 
 groups of vectors. A contiguous fold keeps one partial result for each lane of such a group, so
 that its operations do not wait for each other. A loop that is neither stays as it is. In a nest of
 nothing but loops around one store, the loop that makes the store contiguous comes innermost first.
+Where several loops go over the same row, a later one may fetch the next row's part meanwhile.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 from tuner.errors import ScheduleError
 from tuner.ir.affine import Linear, linear
 from tuner.ir.nodes import Cast, For, Load, Program, Stmt, Store, Var
-from tuner.ir.visit import stmt_exprs, variables, walk, walk_exprs
+from tuner.ir.visit import outputs, stmt_exprs, variables, walk, walk_exprs
 from tuner.schedule.apply import apply
-from tuner.schedule.loop_steps import Parallel
+from tuner.schedule.loop_steps import Parallel, Prefetch
 from tuner.schedule.steps import Reorder, Rfactor, Split, Step, Unroll, Vectorize
 from tuner.space.knobs import Constraint, Knob, Values
 from tuner.space.space import Part, Schedule
@@ -59,6 +60,11 @@ class Leaf:
         ]
         return [*out, Unroll(names[0]), *(Vectorize(n) for n in (names[1], f"{end}z", f"{end}e"))]
 
+    def ahead(self, buffer: str, group: int) -> Step:
+        """Behind `steps`: fetches what the next run of the loop reads of `buffer`. The distance is
+        without meaning where the group is a Size; features do not look at it."""
+        return Prefetch(buffer, f"{self.loop}o", -(-self.extent // (group * self.lanes)))
+
     def _vectors(self, loop: str) -> list[Step]:
         over, within = f"{loop}u", f"{loop}v"
         return [Split(loop, self.lanes, over, within), Vectorize(within), Unroll(over)]
@@ -70,6 +76,9 @@ class RowwisePart(Part):
 
     nest: int
     leaves: tuple[Leaf, ...]
+    #: leaves, by position, that may fetch the next row of a buffer; the knob behind those of the
+    #: leaves, where there are any, says which one does
+    fetching: tuple[tuple[int, str], ...]
     #: loops that threads may share, outermost first; the last knob, where there are any, says which
     shared: tuple[str, ...]
     knobs: tuple[Knob, ...]
@@ -87,9 +96,16 @@ class RowwisePart(Part):
             for leaf, knob in zip(self.leaves, self.knobs, strict=False)
             for step in leaf.steps(values[knob.name])
         ]
+        if self.fetching and (which := values[self._fetch]):
+            at, buffer = self.fetching[which - 1]
+            steps.append(self.leaves[at].ahead(buffer, values[self.knobs[at].name]))
         if self.shared and (spread := values[self.knobs[-1].name]):
             steps.append(Parallel(self.shared[spread - 1]))
         return tuple(steps)
+
+    @property
+    def _fetch(self) -> str:
+        return self.knobs[len(self.leaves)].name
 
     def guesses(self, schedule: Schedule) -> Iterator[dict[str, int]]:
         """The point that `schedule` may have come from."""
@@ -98,6 +114,10 @@ class RowwisePart(Part):
             knob.name: factors.get(leaf.loop, 0) // leaf.lanes
             for leaf, knob in zip(self.leaves, self.knobs, strict=False)
         }
+        if self.fetching:
+            fetched = {(s.loop, s.buffer) for s in schedule if isinstance(s, Prefetch)}
+            whole = ((f"{self.leaves[at].loop}o", buffer) for at, buffer in self.fetching)
+            found[self._fetch] = next((n for n, x in enumerate(whole, 1) if x in fetched), 0)
         if self.shared:
             of_threads = {s.loop for s in schedule if isinstance(s, Parallel)}
             here = (n for n, loop in enumerate(self.shared, start=1) if loop in of_threads)
@@ -116,11 +136,31 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
     for i, leaf in enumerate(found):
         groups = tuple(g for g in GROUPS if g * leaf.lanes <= leaf.extent)
         knobs.append(Knob(f"n{nest}.group{i}", groups))
+    fetching = _fetching(program, top, found)
+    if fetching:
+        knobs.append(Knob(f"n{nest}.fetch", tuple(range(len(fetching) + 1)), structural=True))
     shared = _shared(program, top, found) if target.threads > 1 else ()
     if shared:
         knobs.append(Knob(f"n{nest}.spread", tuple(range(len(shared) + 1)), structural=True))
-    part = RowwisePart(nest, found, shared, tuple(knobs))
+    part = RowwisePart(nest, found, fetching, shared, tuple(knobs))
     return [(part, frozenset({nest}))] if found or shared else []
+
+
+def _fetching(program: Program, top: For, leaves: Sequence[Leaf]) -> tuple[tuple[int, str], ...]:
+    """The leaves behind the first that read what it reads, and the buffers."""
+    read = [
+        {x.buffer for f in walk((top,)) if isinstance(f, For) and f.var == leaf.loop
+         for s in f.body if isinstance(s, Store) for x in _loads(s)}
+        for leaf in leaves
+    ]  # fmt: skip
+    inputs = {b.name for b in program.params} - set(outputs(program))
+    found = [
+        (at, buffer)
+        for at in range(1, len(leaves))
+        for buffer in sorted(read[0] & read[at] & inputs)
+        if _applies(program, leaves[at], buffer)
+    ]
+    return tuple(found)
 
 
 def _shared(program: Program, top: For, leaves: Sequence[Leaf]) -> tuple[str, ...]:
@@ -140,10 +180,10 @@ def _shared(program: Program, top: For, leaves: Sequence[Leaf]) -> tuple[str, ..
     return tuple(found[:MOST_SHARED])
 
 
-def _applies(program: Program, leaf: Leaf) -> bool:
-    """Whether the loop may run in vectors as far as dependences go."""
+def _applies(program: Program, leaf: Leaf, fetched: str = "") -> bool:
+    """Whether the loop may run in vectors as far as dependences go, and fetch from `fetched`."""
     try:
-        apply(program, tuple(leaf.steps(1)))
+        apply(program, (*leaf.steps(1), *([leaf.ahead(fetched, 1)] if fetched else ())))
     except ScheduleError:
         return False
     return True
