@@ -25,9 +25,9 @@ def test_all_failed_ends_failed_with_the_reason():
     matmul, softmax = run(bench, MATMUL, SOFTMAX, trials=48)
     assert matmul.state is State.FAILED
     assert matmul.reason == (
-        "no candidate passed: wrong_result 16; the first said: b2[0] is 3, expected 4"
+        "no candidate passed: wrong_result 12; the first said: b2[0] is 3, expected 4"
     )
-    assert (matmul.failed, matmul.failures, matmul.best) == (16, {"wrong_result": 16}, None)
+    assert (matmul.failed, matmul.failures, matmul.best) == (12, {"wrong_result": 12}, None)
     assert softmax.state is State.DONE
 
 

@@ -7,12 +7,13 @@ import pytest
 from tests.tune.fake_bench import MACHINE, SETUP, FakeBench, by_hash
 from tests.tune.jobs import AVX512, MATMUL, job, run
 from tuner.record import Measurement, Outcome, Purpose, Record
-from tuner.tune.playoff import MAX_LEADERS, interval, leaders, ranking
+from tuner.tune.playoff import LEADERS, MAX_LEADERS, interval, leaders, noise_of, ranking
 from tuner.tune.track import Track
 
 
-def track(*seconds, shas=None):
-    """A track whose records have these medians, None for failures."""
+def track(*seconds, shas=None, noise=0.0):
+    """A track whose records have these medians, None for failures, among samples that are `noise`
+    apart."""
     found = Track(job(MATMUL), MATMUL, SETUP)
     for n, median in enumerate(seconds):
         outcome = Outcome.OK if median else Outcome.CRASH
@@ -20,7 +21,8 @@ def track(*seconds, shas=None):
             id=f"r{n}", workload=MATMUL.hash, target=AVX512.name, fingerprint=MACHINE,
             steps={"version": 1, "steps": [], "n": n}, purpose=Purpose.SEARCH,
             measurement=Measurement(
-                outcome=outcome, median_s=median, source_sha256=shas[n] if shas else f"sha{n}"
+                outcome=outcome, median_s=median, source_sha256=shas[n] if shas else f"sha{n}",
+                samples_s=tuple(median * math.exp(d * noise) for d in (-1, 0, 1)) if median else (),
             ),
         ))  # fmt: skip
     return found
@@ -36,9 +38,22 @@ def test_leaders_are_within_a_tenth_of_the_fastest():
 
 def test_there_are_at_most_four_leaders():
     found = leaders(track(*(1.0 + 0.001 * n for n in range(9))))
-    assert numbers(found) == list(range(MAX_LEADERS))
+    assert numbers(found) == list(range(LEADERS))
     assert {c.purpose for c in found} == {Purpose.PLAYOFF}
     assert all(c.timing.min_samples >= 20 for c in found)
+
+
+def test_noise_is_that_of_the_trials_in_the_middle():
+    assert noise_of(track(1.0, None, 2.0, noise=0.07).records) == pytest.approx(0.07)
+    assert noise_of(track(None).records) == 0.0
+
+
+def test_where_it_is_loud_more_play_and_from_further_behind():
+    seconds = [1.0 + 0.05 * n for n in range(40)]
+    assert numbers(leaders(track(*seconds, noise=0.01))) == [0, 1, 2]
+    assert numbers(leaders(track(*seconds, noise=0.06))) == [0, 1, 2, 3]
+    assert numbers(leaders(track(*seconds, noise=0.12))) == [0, 1, 2, 3, 4, 5, 6]
+    assert numbers(leaders(track(*seconds, noise=0.5))) == list(range(MAX_LEADERS))
 
 
 def test_equal_sources_play_once():

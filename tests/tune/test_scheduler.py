@@ -83,9 +83,18 @@ def test_each_task_is_asked_before_any_is_asked_again():
     assert [task for task, _ in race.rounds[:3]] == [0, 1, 2]
 
 
-def test_a_budget_smaller_than_a_lap_is_shared():
-    race = Race(GainScheduler([1.0] * 3), [HARD] * 3).run(10)
-    assert race.given == [4, 3, 3]
+def test_first_rounds_take_half_of_a_small_budget():
+    race = Race(GainScheduler([1.0, 1e-6, 1e-6]), [HARD] * 3).run(36)
+    assert [(task, len(seconds)) for task, seconds in race.rounds[:3]] == [(0, 6), (1, 6), (2, 6)]
+    assert race.given == [24, 6, 6]
+
+
+def test_fewer_trials_than_tasks_go_to_the_first():
+    assert Race(GainScheduler([1.0] * 3), [HARD] * 3).run(2).given == [1, 1, 0]
+
+
+def test_a_single_task_has_whole_rounds():
+    assert GainScheduler([1.0]).next(20) == Turn(0, ROUND)
 
 
 def test_what_weighs_and_can_still_fall_gets_most():
@@ -125,7 +134,7 @@ def test_failures_of_earlier_jobs_are_no_reason_to_give_up():
 def test_a_closed_task_is_not_next():
     scheduler = GainScheduler([1.0, 1.0])
     scheduler.close(0)
-    assert scheduler.next(9) == Turn(1, 9)
+    assert scheduler.next(9) == Turn(1, 3)
     scheduler.close(1)
     assert scheduler.next(9) is None
 

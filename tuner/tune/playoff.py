@@ -7,6 +7,7 @@ are timed again, in turn, until the medians have intervals; overlapping interval
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,9 +20,13 @@ from tuner.tune.history import seconds_of
 from tuner.tune.track import Track
 from tuner.workload.workload import Workload
 
-#: Leaders: at most so many, within so much of the fastest.
-MAX_LEADERS = 4
-MARGIN = 1.10
+#: Leaders on a quiet machine: at most so many, within so much of the fastest.
+LEADERS = 4
+MARGIN = 0.10
+#: Noise from which on there are more of them, in proportion, and how many at most.
+LOUD, MAX_LEADERS = 0.06, 12
+#: A leader may lie behind by so many deviations of the difference of two trials.
+DEVIATIONS = 2.0
 #: Enough for an interval of the median that is worth having.
 TIMING = Timing(min_samples=30, min_total_s=0.2)
 #: Samples without which a median has no 95% interval.
@@ -29,17 +34,28 @@ _MIN_SAMPLES = 6
 
 
 def leaders(track: Track) -> list[Candidate]:
-    """The play-off's candidates, the fastest first; equal sources count once."""
+    """The play-off's candidates, the fastest first; equal sources count once. The noisier the
+    trials were, the more of them may be the fastest in truth."""
     best = track.best
     if best is None:
         return []
-    limit = MARGIN * seconds_of(best)
+    noise = noise_of(track.records)
+    limit = seconds_of(best) * (1 + max(MARGIN, DEVIATIONS * math.sqrt(2) * noise))
+    most = min(MAX_LEADERS, math.ceil(LEADERS * max(1.0, noise / LOUD)))
     ranked = sorted(
         (r for r in track.records if seconds_of(r) <= limit), key=lambda r: (seconds_of(r), r.id)
     )
     different = {r.measurement.source_sha256 or r.id: r for r in reversed(ranked)}
-    chosen = sorted(different.values(), key=lambda r: (seconds_of(r), r.id))[:MAX_LEADERS]
+    chosen = sorted(different.values(), key=lambda r: (seconds_of(r), r.id))[:most]
     return [track.candidate(r.steps, Purpose.PLAYOFF, TIMING) for r in chosen]
+
+
+def noise_of(records: Sequence[Record]) -> float:
+    """The deviation of one sample's logarithm, in the middle of all trials with 3 samples or more;
+    0 where there are none. What disturbs all samples of a trial alike does not show."""
+    sampled = [r.measurement.samples_s for r in records]
+    found = [statistics.stdev(map(math.log, s)) for s in sampled if len(s) >= 3 and min(s) > 0]
+    return statistics.median(found) if found else 0.0
 
 
 def interval(samples: Sequence[float]) -> tuple[float, float] | None:

@@ -127,14 +127,20 @@ class GainScheduler:
         if not live:
             return None
         new = [i for i in live if not self.tasks[i].issued]
-        if new:
-            return Turn(new[0], min(ROUND, -(-left // len(new))))
         size = min(ROUND, left)
+        if new:
+            return Turn(new[0], min(size, self._first(left)))
         least = min(live, key=lambda i: (self.tasks[i].issued, i))
         equal = sum(self.tasks[i].issued for i in live) / len(live)
         if self.tasks[least].issued < MIN_SHARE * equal:
             return Turn(least, size)
         return Turn(max(live, key=lambda i: self._promise(i, size)), size)
+
+    def _first(self, left: int) -> int:
+        """Candidates of a first round: together they take half of the budget at most, where there
+        is more than one task, so that what they tell can be acted on."""
+        budget = left + sum(task.issued for task in self.tasks)
+        return -(-budget // (2 * len(self.tasks))) if len(self.tasks) > 1 else left
 
     def _promise(self, i: int, size: int) -> tuple[float, ...]:
         """Larger is better: where nothing is to be gained, those that failed least."""
