@@ -34,7 +34,7 @@ class Bench(Protocol):
 
     def pending_elsewhere(self, workload: str) -> list[Candidate]:
         """Search candidates of `workload` that other jobs have submitted for the same setup, and
-        that have no result."""
+        that have no result. Of two tuners that ask in the same moment neither sees the other."""
 
     def collect(self, wait_s: float) -> list[Record]:
         """New results, in the order in which they came; waits until there is one, at most
