@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from tests.tune.fake_bench import FakeBench, by_hash
-from tests.tune.jobs import AVX512, MATMUL, SMALL, SOFTMAX, Silence, job, run
+from tests.tune.jobs import AVX512, MATMUL, SMALL, SMALL_POINTS, SOFTMAX, Silence, job, run
 from tuner.log import MemoryLog, RecordFilter
 from tuner.log_import import BATCH_LINES, MAX_LINE_BYTES, Imported, LineSplitter, LogImport
 from tuner.log_lines import canonical_lines, lines, record_line
@@ -211,6 +211,6 @@ def test_trials_of_this_machine_are_not_measured_again(tuned):
     known = len(log.records(where))
     bench = FakeBench([SMALL], log=log, job="new")
     (ended,) = tune(replace(job(SMALL), id="new"), log, bench, Silence(), bench.clock)
-    assert ended.done == 16 - known
+    assert ended.done == SMALL_POINTS - known
     assert ended.best.record in {r.id for r in log.records(RecordFilter(job="new"))}
     assert asdict(ended.best)["verified"]

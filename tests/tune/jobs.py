@@ -1,6 +1,7 @@
 """Jobs over small workloads, for the tests of the loop."""
 
 from tuner.frontends.text import parse
+from tuner.space.build import space_of
 from tuner.target import target
 from tuner.tune.job import TuneJob
 from tuner.tune.loop import tune
@@ -18,8 +19,9 @@ MATMUL = workload("matmul", m=48, n=48, k=48)
 SOFTMAX = workload("softmax", rows=4, cols=256)
 #: too many points for an exhaustive search
 LARGE = workload("matmul", m=192, n=192, k=192)
-#: 16 points
 SMALL = workload("softmax", rows=2, cols=32)
+#: few
+SMALL_POINTS = space_of(SMALL.program, AVX512).size
 #: one point
 COPY = admit(
     parse("def copy(x: f32[3], y: f32[3]):\n    for i in range(3):\n        y[i] = x[i]\n")

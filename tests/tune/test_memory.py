@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.tune.fake_bench import COMPILER, MACHINE, SETUP, FakeBench, by_hash
-from tests.tune.jobs import AVX512, MATMUL, SMALL, Silence, job, run
+from tests.tune.jobs import AVX512, MATMUL, SMALL, SMALL_POINTS, Silence, job, run
 from tuner.codegen.kernel import GENERATOR, generate
 from tuner.log import RecordFilter, steps_key
 from tuner.record import Purpose, Setup
@@ -26,8 +26,8 @@ def test_another_job_measures_nothing_again():
         Silence(),
         later.clock,
     )
-    assert len(later.searched()) == 6
-    assert (tuned.state, tuned.done) == (State.DONE, 6)
+    assert len(later.searched()) == SMALL_POINTS - 10
+    assert (tuned.state, tuned.done) == (State.DONE, SMALL_POINTS - 10)
     assert tuned.reason == "no unmeasured point of the space was left"
 
 
