@@ -98,8 +98,9 @@ def fails_sanitized(pair: Pair) -> str:
 class _Fuzzing:
     """Batch after batch, with the tally of all."""
 
-    def __init__(self) -> None:
+    def __init__(self, device_every: int) -> None:
         self.tally, self._device = Tally(), bool(build_opencl.found())
+        self._device_every = device_every
         if not self._device:
             print("no OpenCL: pyopencl or PoCL (Debian: pocl-opencl-icd) is missing", flush=True)
 
@@ -110,7 +111,7 @@ class _Fuzzing:
             self.tally.add(pair)
         for pair in failures(pairs, target):
             self._report(pair, lambda p: fails_in(target, p))
-        for pair in pairs:
+        for pair in pairs[:: self._device_every]:
             if self._device and is_bound(pair):
                 self._on_device(pair)
         for pair in pairs[::10]:
@@ -149,10 +150,15 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--minutes", type=float, default=5)
     arguments.add_argument("--seed", type=int, default=1_000_000)
+    arguments.add_argument(
+        "--device-every", type=int, default=1,
+        help="one pair in so many also runs in OpenCL if it is bound: PoCL builds for a second",
+    )  # fmt: skip
     given = arguments.parse_args()
-    end, seed, fuzzing = time.monotonic() + given.minutes * 60, given.seed, _Fuzzing()
+    end, seed = time.monotonic() + given.minutes * 60, given.seed
+    fuzzing = _Fuzzing(given.device_every)
     targets = targets_here()
-    while time.monotonic() < end:
+    while seed == given.seed or time.monotonic() < end:
         fuzzing.batch(range(seed, seed + BATCH), targets[seed // BATCH % len(targets)])
         seed += BATCH
         if seed // BATCH % 25 == 0:
