@@ -84,6 +84,45 @@ def test_another_feature_version_is_refused():
         RankingModel.from_json(json.dumps(data).encode())
 
 
+def test_a_model_says_what_it_was_fitted_on_and_how():
+    failed = Examples(np.ones((5, WIDTH)), np.full(5, np.nan), ("v/m",) * 5)
+    model = fit(together([examples(60), examples(30, group="v/m"), failed]), seed=9)
+    again = RankingModel.from_json(model.to_json())
+    assert again.extent == model.extent == {"w/m": 60, "v/m": 30}
+    assert again.parameters["seed"] == 9
+    assert again.parameters["objective"] == "rank:pairwise"
+
+
+def test_a_model_that_does_not_say_is_refused():
+    data = json.loads(fit(examples(60), seed=0).to_json())
+    del data["learner"]["attributes"]["tilewright_extent"]
+    with pytest.raises(ValueError, match="does not say what it was fitted on"):
+        RankingModel.from_json(json.dumps(data).encode())
+
+
+@pytest.mark.parametrize("value", [0.0, 1e300, np.inf, -np.inf, np.nan])
+def test_constant_and_infinite_features_do_no_harm(value):
+    data, held = examples(200), examples(100, seed=1)
+    column = list(FEATURES).index("program_intensity")
+    for table in (data.table, held.table):
+        table[:, column] = value
+    assert agreement(fit(data, seed=0), held) > 0.85
+
+
+def test_infinite_cycles_leave_scores_finite():
+    table = examples(30).table
+    table[3, list(FEATURES).index("cycles_compute")] = np.inf
+    scores = fit(examples(60), seed=0).scores(table)
+    assert np.isfinite(scores).all()
+    assert scores.argmin() == 3
+
+
+def test_points_that_are_all_alike_teach_nothing_and_harm_nothing():
+    table = np.ones((40, WIDTH))
+    model = fit(Examples(table, np.full(40, 1e-3), ("w/m",) * 40), seed=0)
+    assert len(set(model.scores(table))) == 1
+
+
 @pytest.mark.parametrize("data", [b"", b"\x80\x04}.", b"[]", b"{}"])
 def test_what_is_no_model_is_refused(data):
     with pytest.raises(ValueError, match="not a saved cost model"):

@@ -64,7 +64,7 @@ class FeatureTable:
     """Features of the points of one space, each computed once."""
 
     def __init__(self, program: Program, space: Space, target: Target) -> None:
-        self._program, self._space, self._target = program, space, target
+        self._program, self._space, self.target = program, space, target
         self._rows: dict[bytes, int] = {}
         self._table = np.empty((0, len(FEATURES)))
 
@@ -77,7 +77,7 @@ class FeatureTable:
                 new.setdefault(key, row)
         if new:
             fresh = population.take(np.fromiter(new.values(), dtype=np.int64))
-            table = features(self._program, self._space, fresh, self._target)
+            table = features(self._program, self._space, fresh, self.target)
             self._rows |= {key: len(self._table) + i for i, key in enumerate(new)}
             self._table = np.concatenate([self._table, table])
         return np.asarray(self._table[[self._rows[key] for key in keys]], dtype=np.float64)

@@ -1,12 +1,15 @@
 """The learned cost model: gradient-boosted trees that rank the points of a workload.
 
 It starts from the machine model's scores and learns their errors. Saved as XGBoost's own JSON, with
-the version of the features that it reads inside.
+the version of the features that it reads, what it was fitted on and how, inside.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xgboost
@@ -18,8 +21,8 @@ from tuner.space.knobs import Floats
 
 #: Fewer examples than this teach nothing that the machine model does not know.
 MIN_EXAMPLES = 12
-#: Newest examples that a fit uses: it must end within a second.
-MAX_EXAMPLES = 4000
+#: Newest examples that a fit uses: it must end within a second (docs/cost-model.md has times).
+MAX_EXAMPLES = 8000
 _ROUNDS = 60
 _PARAMETERS = {
     "objective": "rank:pairwise",
@@ -37,7 +40,12 @@ _PARAMETERS = {
     "nthread": 1,
     "verbosity": 0,
 }
-_VERSION = "tilewright_features"
+#: Units of a score that stand for a factor of two in time.
+_SCALE = 2.0
+#: What is larger, such as an infinite feature, is as good as this to a tree; f32 holds it.
+_LARGEST = 1e30
+#: Attributes of a saved model.
+_VERSION, _EXTENT, _FITTED = (f"tilewright_{name}" for name in ("features", "extent", "parameters"))
 
 
 class RankingModel:
@@ -47,15 +55,27 @@ class RankingModel:
         booster.set_param({"nthread": 1})
         self._booster = booster
 
+    @property
+    def extent(self) -> Mapping[str, int]:
+        """What it was fitted on: how many timed examples of each group."""
+        counts: dict[str, int] = json.loads(self._booster.attr(_EXTENT) or "{}")
+        return counts
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """How it was fitted: XGBoost's parameters, rounds and seed."""
+        given: dict[str, Any] = json.loads(self._booster.attr(_FITTED) or "{}")
+        return given
+
     def scores(self, table: Floats) -> Floats:
-        """Higher is faster, [points]."""
+        """Higher is faster, [points]; about log2 of the speed, up to a constant."""
         if not len(table):
             return np.empty(0)
         # In place: a DMatrix of a hundred thousand rows takes longer than the trees.
         found = self._booster.inplace_predict(
-            table, predict_type="margin", base_margin=_margin(table)
+            _finite(table), predict_type="margin", base_margin=_margin(table)
         )
-        return np.asarray(found, dtype=np.float64)
+        return np.asarray(found, dtype=np.float64) / _SCALE
 
     def to_json(self) -> bytes:
         """XGBoost's JSON; `from_json` is its inverse."""
@@ -71,6 +91,8 @@ class RankingModel:
         version = attributes.get(_VERSION)
         if version != FEATURE_VERSION:
             raise ValueError(f"the model reads features {version}, these are {FEATURE_VERSION}")
+        if not {_EXTENT, _FITTED} <= attributes.keys():
+            raise ValueError("not a saved cost model: it does not say what it was fitted on")
         booster = xgboost.Booster()
         booster.load_model(bytearray(data))
         return RankingModel(booster)
@@ -91,14 +113,27 @@ def fit(examples: Examples, seed: int) -> RankingModel | None:
     table, seconds = examples.table[timed], examples.seconds[timed]
     best = np.array([seconds[group == g].min() for g in range(len(names))])
     data = xgboost.DMatrix(
-        table, label=best[group] / seconds, qid=group, base_margin=_margin(table), nthread=1
-    )
-    booster = xgboost.train({**_PARAMETERS, "seed": seed}, data, num_boost_round=_ROUNDS)
-    booster.set_attr(**{_VERSION: FEATURE_VERSION})
+        _finite(table), label=best[group] / seconds, qid=group, base_margin=_margin(table),
+        nthread=1,
+    )  # fmt: skip
+    parameters = {**_PARAMETERS, "seed": seed}
+    booster = xgboost.train(parameters, data, num_boost_round=_ROUNDS)
+    extent = Counter(examples.group[i] for i in timed)
+    booster.set_attr(**{
+        _VERSION: FEATURE_VERSION, _EXTENT: json.dumps(extent),
+        _FITTED: json.dumps({**parameters, "rounds": _ROUNDS}),
+    })  # fmt: skip
     return RankingModel(booster)
 
 
 def _margin(table: Floats) -> Floats:
-    """Where the trees start: the machine model's scores; a factor of two in time is two units."""
+    """Where the trees start: the machine model's scores."""
     assert table.shape[1] == len(FEATURES)
-    return 2.0 * analytic.scores(table)
+    return _SCALE * _finite(analytic.scores(table))
+
+
+def _finite(values: Floats) -> Floats:
+    """XGBoost refuses what f32 does not hold. NaN in a feature stays: it goes its own way."""
+    if np.abs(values).max(initial=0.0) <= _LARGEST:
+        return values
+    return np.clip(values, -_LARGEST, _LARGEST)
