@@ -31,7 +31,7 @@ from tuner.log import (
     require_sha256,
     same_trial,
 )
-from tuner.record import BestSchedule, Purpose, Record, Setup
+from tuner.record import BestSchedule, Outcome, Purpose, Record, Setup, Timed
 
 _T = TypeVar("_T")
 #: Records that one statement asks for or inserts.
@@ -84,6 +84,26 @@ class SqlLog:
         )
         with self._database.read() as session:
             return frozenset(session.scalars(query))
+
+    def timed(self, target: str) -> list[Timed]:
+        median_s = RecordRow.measurement["median_s"].as_float()
+        query = select(
+            RecordRow.id, RecordRow.sequence, RecordRow.workload, RecordRow.fingerprint,
+            RecordRow.generator, RecordRow.compiler, median_s,
+        ).order_by(RecordRow.sequence)  # fmt: skip
+        where = RecordFilter(target=target, purpose=Purpose.SEARCH, outcome=Outcome.OK)
+        with self._database.read() as session:
+            return [
+                Timed(id, sequence, workload, Setup(*setup), seconds)
+                for id, sequence, workload, *setup, seconds in session.execute(
+                    _filtered(query, where)
+                )
+                if seconds is not None
+            ]
+
+    def targets(self) -> frozenset[str]:
+        with self._database.read() as session:
+            return frozenset(session.scalars(select(RecordRow.target).distinct()))
 
     def set_best(self, schedules: Sequence[BestSchedule]) -> None:
         with self._database.write() as session:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from tuner.errors import Conflict, NotFound
-from tuner.record import BestSchedule, Outcome, Purpose, Record, Setup
+from tuner.record import BestSchedule, Outcome, Purpose, Record, Setup, Timed
 
 #: Outcomes that say nothing about the schedule: it may be tried again.
 UNMEASURED = frozenset({Outcome.CANCELLED})
@@ -139,6 +139,12 @@ class TuningLog(Protocol):
     def measured(self, workload: str, target: str, setup: Setup) -> frozenset[str]:
         """`steps_key` of every schedule that has had its search trial on this setup."""
 
+    def timed(self, target: str) -> list[Timed]:
+        """The target's search trials that passed, in the order of their sequence."""
+
+    def targets(self) -> frozenset[str]:
+        """Names of all targets that have records."""
+
     def set_best(self, schedules: Sequence[BestSchedule]) -> None:
         """Keeps them, each in place of an older one with its id."""
 
@@ -228,6 +234,17 @@ class MemoryLog:
         return frozenset(
             steps_key(r.steps) for r in found if r.measurement.outcome not in UNMEASURED
         )
+
+    def timed(self, target: str) -> list[Timed]:
+        where = RecordFilter(target=target, purpose=Purpose.SEARCH, outcome=Outcome.OK)
+        return [
+            Timed(r.id, r.sequence, r.workload, Setup.of(r), r.measurement.median_s)
+            for r in self.records(where)
+            if r.measurement.median_s is not None
+        ]
+
+    def targets(self) -> frozenset[str]:
+        return frozenset(r.target for r in self.records(RecordFilter()))
 
     def set_best(self, schedules: Sequence[BestSchedule]) -> None:
         with self._lock:

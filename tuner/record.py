@@ -168,6 +168,18 @@ class Setup:
         return found in (self, Setup(self.fingerprint, self.generator, ""))
 
 
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A search trial that passed, at a glance: its record is `id` and has the rest."""
+
+    id: str
+    sequence: int
+    workload: str
+    setup: Setup
+    #: the median
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peaks:
     """A machine's own limits, measured beside the candidates."""

@@ -13,7 +13,7 @@ from tuner.log import (
     schedule_id,
     steps_key,
 )
-from tuner.record import BestSchedule, Measurement, Outcome, Purpose, Record, Setup, Timing
+from tuner.record import BestSchedule, Measurement, Outcome, Purpose, Record, Setup, Timed, Timing
 
 W = LoggedWorkload(
     hash="w1:a", text="def program(): ...", names={"l0": "i"}, op="matmul",
@@ -253,3 +253,19 @@ def test_the_last_model_of_a_target_is_kept(log):
     log.save_model(new)
     log.save_model(replace(old, target="cpu-sse2-1t"))
     assert log.model("cpu-avx2-1t") == new
+
+
+def test_search_trials_that_passed_at_a_glance(log):
+    log.add_workload(W)
+    slow = replace(record("b").measurement, median_s=3.0, generator="g1:1", compiler="gcc 12")
+    log.append([
+        record("a"), record("b", 3, measurement=slow),
+        record("c", 4, measurement=failed(Outcome.CRASH)), record("d", 5, target="cpu-sse2-1t"),
+        record("e", 6, purpose=Purpose.PLAYOFF),
+    ])  # fmt: skip
+    assert log.timed("cpu-avx2-1t") == [
+        Timed("a", 1, "w1:a", Setup("f1:x", "g1:x", "gcc 1"), 1.5e-3),
+        Timed("b", 2, "w1:a", Setup("f1:x", "g1:1", "gcc 12"), 3.0),
+    ]
+    assert log.timed("cpu-neon-1t") == []
+    assert log.targets() == {"cpu-avx2-1t", "cpu-sse2-1t"}

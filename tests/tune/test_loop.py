@@ -186,7 +186,7 @@ def test_other_workloads_teach_the_first_round(monkeypatch):
     later = FakeBench([SOFTMAX], log=bench.log, job="later")
     tune(replace(job(SOFTMAX, trials=12), id="later"), later.log, later, Silence(), later.clock)
     assert len(taught[0]) == 3 * ROUND
-    assert set(taught[0].group) == {f"{MATMUL.hash}/{MACHINE}/{GENERATOR}/{COMPILER}"}
+    assert set(taught[0].group) == {f"{MATMUL.hash}/{AVX512.name}/{MACHINE}/{GENERATOR}/{COMPILER}"}
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))

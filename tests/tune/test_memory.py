@@ -109,7 +109,10 @@ def test_records_of_another_setup_count_for_nothing_but_teach_as_a_group_of_thei
     }
     assert bench.searched()[0].timing.incumbent_s is None
     assert tuned.best.median_s >= 1e-3
-    groups = [f"{MATMUL.hash}/{s.fingerprint}/{s.generator}/{s.compiler}" for s in (other, SETUP)]
+    groups = [
+        f"{MATMUL.hash}/{AVX512.name}/{s.fingerprint}/{s.generator}/{s.compiler}"
+        for s in (other, SETUP)
+    ]
     assert set(taught[0].group) == {groups[0]}
     assert set(taught[-1].group) == set(groups)
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import groupby
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
 from tuner.errors import TilewrightError
 from tuner.frontends.text import parse
-from tuner.log import UNMEASURED, RecordFilter, TuningLog
+from tuner.log import RecordFilter, TuningLog, steps_key
 from tuner.model.cost import Examples, FeatureTable, together
-from tuner.record import Outcome, Purpose, Record, Setup
+from tuner.record import Outcome, Record, Setup, Timed
 from tuner.schedule.steps import schedule_from_json
 from tuner.space.build import space_of
 from tuner.space.knobs import Floats
 from tuner.space.space import Population, Space, join
-from tuner.target import Target
+from tuner.target import Target, target
 
-#: Newest records of other workloads and machines that a job learns from before its first round.
-MAX_RECORDS = 1500
+#: Trials of other workloads and machines that a job learns from before its first round.
+MAX_TRIALS = 1500
+#: Trials whose features this process keeps; 800 bytes each.
+MAX_KNOWN = 20_000
 
 
 def seconds_of(record: Record) -> float:
@@ -51,39 +55,142 @@ def examples_of(
     table: FeatureTable, points: Population, seconds: Floats, workload: str, setup: Setup
 ) -> Examples:
     """Examples of one workload on one setup."""
-    group = "/".join((workload, setup.fingerprint, setup.generator, setup.compiler))
+    group = _group(workload, table.target, setup)
     return Examples(table.of(points), seconds, (group,) * len(points))
 
 
-def history(log: TuningLog, target: Target, own: Sequence[str], setup: Setup) -> Examples:
-    """Search trials on `target`, but for those of workloads `own` on this very setup."""
-    found = log.records(RecordFilter(target=target.name, purpose=Purpose.SEARCH))
-    others = [
-        r
-        for r in found
-        if not (r.workload in own and setup.made(r)) and r.measurement.outcome not in UNMEASURED
-    ]
-    others = sorted(others[-MAX_RECORDS:], key=lambda r: (*_place(r), r.sequence))
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a job starts from."""
+
+    examples: Examples
+    #: sequence of the last record among them, 0 where there is none
+    extent: int
+
+
+def history(log: TuningLog, hardware: Target, own: Sequence[str], setup: Setup) -> History:
+    """Timed trials on the target `hardware`, but for those of workloads `own` on this very setup;
+    where they are fewer than MAX_TRIALS, those of its nearest relatives as well."""
+    parts: list[Examples] = []
+    extent = 0
+    for relative in (hardware, *relatives(hardware, log.targets())):
+        left = MAX_TRIALS - sum(map(len, parts))
+        if left <= 0:
+            break
+        found = [
+            trial
+            for trial in log.timed(relative.name)
+            if relative != hardware or trial.workload not in own or trial.setup != setup
+        ]
+        chosen = fair(found, left)
+        extent = max([extent, *(trial.sequence for trial in chosen)])
+        parts += examples_in(log, relative, chosen)
+    return History(together(parts), extent)
+
+
+def relatives(hardware: Target, names: frozenset[str]) -> list[Target]:
+    """The targets called `names` that a model of `hardware` can learn from, the nearest first:
+    those of its kind, by the factors between their vectors, registers, threads and caches."""
+    known = []
+    for name in sorted(names - {hardware.name}):
+        try:
+            known.append(target(name))
+        except TilewrightError:
+            # Another version had it.
+            continue
+    alike = [one for one in known if one.kind == hardware.kind]
+    return sorted(alike, key=lambda one: float(np.abs(_sizes(one) - _sizes(hardware)).sum()))
+
+
+def _sizes(hardware: Target) -> Floats:
+    sizes = (
+        hardware.vector_bits, hardware.vector_registers, hardware.threads, hardware.l1_bytes,
+        hardware.l2_bytes, hardware.l3_bytes,
+    )  # fmt: skip
+    return np.log2(np.maximum(sizes, 1.0))
+
+
+def fair(trials: Sequence[Timed], n: int) -> list[Timed]:
+    """Up to `n` trials, from each workload and setup as many as from the others that have as many.
+    Of each half are the fastest, and the rest are spread over all that are slower."""
+    groups: dict[tuple[str, Setup], list[Timed]] = {}
+    for trial in trials:
+        groups.setdefault((trial.workload, trial.setup), []).append(trial)
+    chosen: list[Timed] = []
+    for left, group in enumerate(sorted(groups.values(), key=len)):
+        share = (n - len(chosen)) // (len(groups) - left)
+        chosen += _spread(group, share)
+    return chosen
+
+
+def _spread(group: list[Timed], n: int) -> list[Timed]:
+    ordered = sorted(group, key=lambda trial: (trial.seconds, trial.sequence))
+    if len(ordered) <= n:
+        return ordered
+    fastest = n - n // 2
+    rest = np.linspace(len(ordered) - 1, fastest, n // 2).astype(int)
+    return ordered[:fastest] + [ordered[i] for i in rest]
+
+
+def _group(workload: str, hardware: Target, setup: Setup) -> str:
+    """What examples have to share to compare."""
+    parts = (workload, hardware.name, setup.fingerprint, setup.generator, setup.compiler)
+    return "/".join(parts)
+
+
+def examples_in(log: TuningLog, hardware: Target, trials: Sequence[Timed]) -> list[Examples]:
+    """Examples of the trials, for each workload."""
+    by_workload: dict[str, list[Record]] = {}
+    for record in log.records(RecordFilter(ids=frozenset(trial.id for trial in trials))):
+        by_workload.setdefault(record.workload, []).append(record)
     parts = []
-    for _, group in groupby(others, key=_place):
-        parts.append(_of_one_place(log, list(group), target))
-    return together(parts)
+    for workload, records in by_workload.items():
+        rows = _ROWS.of(log.workload(workload).text, hardware, records)
+        found = [record for record in records if record.id in rows]
+        if found:
+            parts.append(Examples(
+                np.stack([rows[record.id] for record in found]),
+                np.array([seconds_of(record) for record in found]),
+                tuple(_group(workload, hardware, Setup.of(record)) for record in found),
+            ))  # fmt: skip
+    return parts
 
 
-def _place(record: Record) -> tuple[str, ...]:
-    """What records have to share to compare."""
-    setup = Setup.of(record)
-    return record.workload, setup.fingerprint, setup.generator, setup.compiler
+class _Rows:
+    """Features of measured points, each computed once in this process. Used by many threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        #: (program, target, schedule) -> features, None where this version has no such point
+        self._known: OrderedDict[tuple[str, str, str], Floats | None] = OrderedDict()
+
+    def of(self, text: str, hardware: Target, records: Sequence[Record]) -> Mapping[str, Floats]:
+        """Features of the records of one workload that this version's space has, by their ids."""
+        keys = {r.id: (text, hardware.name, steps_key(r.steps)) for r in records}
+        with self._lock:
+            new = [r for r in records if keys[r.id] not in self._known]
+            computed = _computed(text, hardware, new)
+            self._known |= {keys[r.id]: computed.get(r.id) for r in new}
+            found = {r.id: self._known[keys[r.id]] for r in records}
+            while len(self._known) > MAX_KNOWN:
+                self._known.popitem(last=False)
+        return {id: row for id, row in found.items() if row is not None}
 
 
-def _of_one_place(log: TuningLog, records: list[Record], target: Target) -> Examples:
-    workload = records[0].workload
+_ROWS = _Rows()
+
+
+def _computed(text: str, hardware: Target, records: Sequence[Record]) -> dict[str, Floats]:
+    if not records:
+        return {}
     try:
-        program = parse(log.workload(workload).text)
-        space = space_of(program, target)
+        program = parse(text)
+        space = space_of(program, hardware)
     except TilewrightError:
         # A program that this version refuses has nothing to teach it.
-        return together([])
-    points, seconds = located(space, records)
-    table = FeatureTable(program, space, target)
-    return examples_of(table, points, seconds, workload, Setup.of(records[0]))
+        return {}
+    table = FeatureTable(program, space, hardware)
+    found = {r.id: located(space, [r])[0] for r in records}
+    found = {id: point for id, point in found.items() if len(point)}
+    rows = table.of(join(list(found.values()))) if found else np.empty((0, 0))
+    return dict(zip(found, rows, strict=True))

@@ -33,15 +33,19 @@ class Learner:
             sequences = [r.sequence for t in self._tracks for r in t.records]
             self._log.save_model(SavedModel(
                 target=self._job.target.name, data=self.model.to_json(),
-                features=FEATURE_VERSION, extent=max(sequences, default=0),
+                features=FEATURE_VERSION, extent=max([self._history.extent, *sequences]),
             ))  # fmt: skip
 
     def _fitted(self) -> RankingModel | None:
-        examples = together([self._history, *(t.examples for t in self._tracks)])
+        examples = together([self._history.examples, *(t.examples for t in self._tracks)])
         return fit(examples, self._job.seed)
 
     def _saved(self) -> RankingModel | None:
         saved = self._log.model(self._job.target.name)
-        if saved is None or saved.features != FEATURE_VERSION:
+        if saved is None:
             return None
-        return RankingModel.from_json(saved.data)
+        try:
+            return RankingModel.from_json(saved.data)
+        except ValueError:
+            # Of another version: the log has what it was fitted on.
+            return None
