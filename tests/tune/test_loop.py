@@ -156,7 +156,12 @@ def test_progress_tells_rounds_trials_bests_and_ends():
     heard = Listening()
     bench = FakeBench([MATMUL])
     (tuned,) = run(bench, MATMUL, trials=3 * ROUND, progress=heard)
-    assert [r["asked"] for r in heard.of("round")] == [ROUND] * 3
+    rounds = heard.of("round")
+    assert [r["asked"] for r in rounds] == [ROUND] * 3
+    # Two rounds are in flight: with the third comes what the scores of the first were worth.
+    assert [r["accuracy"] is None for r in rounds] == [True, True, False]
+    assert rounds[2]["accuracy"]["points"] == ROUND
+    assert 0 < rounds[2]["accuracy"]["top_1"] <= 1
     trials = [t for t in heard.of("trial") if t["purpose"] == "search"]
     assert len(trials) == 3 * ROUND
     bests = [b["median_s"] for b in heard.of("best")]

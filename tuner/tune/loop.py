@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from tuner.codegen.kernel import GENERATOR
 from tuner.errors import EmptySpaceError, SearchError
@@ -282,6 +282,7 @@ class _Tuning:
         self._progress.event("round", {
             "workload": track.workload.hash, "round": track.rounds, "asked": asked,
             "issued": self._issued, "median_s": best.measurement.median_s if best else None,
+            "accuracy": asdict(track.accuracy) if track.accuracy else None,
         })  # fmt: skip
 
     def _tell_spent(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tuner.log import UNMEASURED, RecordFilter, TuningLog, steps_key
 from tuner.model.cost import NO_EXAMPLES, CostModel, FeatureTable, together
+from tuner.model.metrics import Accuracy, accuracy
 from tuner.record import Candidate, Outcome, Purpose, Record, Setup, Timing
 from tuner.schedule.steps import schedule_to_json
 from tuner.search import STRATEGIES
@@ -44,6 +45,10 @@ class Track:
         self.rounds = 0
         #: no unmeasured point is left
         self.dry = False
+        #: what the scores of the last round that was told were worth; None where none was timed
+        self.accuracy: Accuracy | None = None
+        #: candidate -> its score when it was asked for
+        self._foretold: dict[str, float] = {}
         #: nothing passed for so long that it is not asked any more
         self.given_up = False
 
@@ -88,11 +93,18 @@ class Track:
         self.rounds += bool(len(points))
         steps = [self.space.schedule(points, row) for row in range(len(points))]
         timing = Timing(incumbent_s=self.best.measurement.median_s if self.best else None)
-        return [self.candidate(schedule_to_json(s), Purpose.SEARCH, timing) for s in steps]
+        asked = [self.candidate(schedule_to_json(s), Purpose.SEARCH, timing) for s in steps]
+        scores = model.scores(self._table.of(points)).tolist()
+        self._foretold.update(zip((c.id for c in asked), scores, strict=True))
+        return asked
 
     def tell(self, records: Sequence[Record]) -> None:
         """Results of one round, in the order in which they were asked for."""
         self.outcomes.update(r.measurement.outcome for r in records)
+        # An earlier life of the job took the scores of what it asked for with it.
+        known = [r for r in records if r.id in self._foretold]
+        scores = np.array([self._foretold.pop(r.id) for r in known])
+        self.accuracy = accuracy(scores, np.array([seconds_of(r) for r in known]))
         self._learn([r for r in records if r.measurement.outcome not in UNMEASURED])
 
     def candidate(self, steps: dict[str, Any], purpose: Purpose, timing: Timing) -> Candidate:
