@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fuzz clean
+.PHONY: help demo test check bench bench-peers fuzz clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 demo: compiler $(VENV)/installed-run ## tune four kernels on this machine and show what was found (6 minutes)
 	@$(BIN)/python -m tilewright.demo
@@ -27,6 +27,9 @@ check: $(VENV)/installed-test ## style, types, import layers, sizes, generated p
 
 bench: compiler $(VENV)/installed-run ## measure against the machine's peaks and numpy
 	@$(BIN)/python -m benchmarks.run
+
+bench-peers: compiler $(VENV)/installed-run ## beside the peers that are there (extra: peers), PEERS='--only W1 …'
+	@$(BIN)/python -m benchmarks.peers $(PEERS)
 
 fuzz: $(VENV)/installed-test ## random programs and schedules against the interpreter, MINUTES=5
 	@$(BIN)/python -m tests.differential.fuzz --minutes $(MINUTES) --seed $$(date +%s)0000

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workloads import WORKLOADS, Array, BenchWorkload
+from benchmarks.numpys import aligned
+from benchmarks.workloads import WORKLOADS, BenchWorkload
 from tilewright import load
 from tuner.target import target
 from workers.fingerprint import measuring_cpu
@@ -32,14 +33,6 @@ from workers.toolchain import cache_dir, find_compiler
 ROUNDS = 25
 #: seconds that one sample takes at least
 SAMPLE_S = 0.002
-
-
-def aligned(shape: Sequence[int]) -> Array:
-    """Uninitialised f32 array that starts on a cache line, as it does for every competitor."""
-    size = int(np.prod(shape)) * 4
-    raw = np.empty(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(np.float32).reshape(tuple(shape))
 
 
 def interleaved(calls: Sequence[Callable[[], Any]]) -> list[list[float]]:

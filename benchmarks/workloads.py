@@ -6,13 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
-
+from benchmarks.numpys import Array, conv2d, dense_relu, layer_norm, matmul, softmax
 from tilewright import demo
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +25,6 @@ class BenchWorkload:
     limit: str
     #: share of the limit that the project promises, None where it has none yet
     bar: float | None
-
-
-def matmul(x: Array, y: Array) -> Array:
-    product: Array = x @ y
-    return product
-
-
-def dense_relu(x: Array, w: Array, b: Array) -> Array:
-    h: Array = x @ w
-    h += b
-    np.maximum(h, 0, out=h)
-    return h
-
-
-def conv2d(x: Array, w: Array) -> Array:
-    """As implicit matrix product: the fastest plain numpy way."""
-    padded = np.pad(x[0], ((0, 0), (1, 1), (1, 1)))
-    windows = sliding_window_view(padded, (3, 3), axis=(1, 2))
-    columns = windows.transpose(0, 3, 4, 1, 2).reshape(64 * 9, 56 * 56)
-    product: Array = w.reshape(64, 64 * 9) @ columns
-    return product.reshape(1, 64, 56, 56)
-
-
-def softmax(x: Array) -> Array:
-    e: Array = x - x.max(axis=1, keepdims=True)
-    np.exp(e, out=e)
-    e /= e.sum(axis=1, keepdims=True)
-    return e
-
-
-def layer_norm(x: Array, w: Array, b: Array) -> Array:
-    y: Array = x - x.mean(axis=1, keepdims=True)
-    y *= 1 / np.sqrt(np.square(y).mean(axis=1, keepdims=True) + np.float32(1e-5))
-    y *= w
-    y += b
-    return y
 
 
 _MATMUL, _DENSE_RELU, _CONV2D, _SOFTMAX = demo.WORKLOADS

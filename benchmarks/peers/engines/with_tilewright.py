@@ -1,0 +1,25 @@
+"""What Tilewright's service served (benchmarks.peers.serving), compiled as its header says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.numpys import Array, aligned
+from benchmarks.peers import found
+from benchmarks.peers.catalogue import PeerWorkload
+from benchmarks.peers.engine import Engine, Ready, Unsupported
+from tilewright import load
+
+
+def start(threads: int, folder: Path) -> Engine:
+    """An engine that loads stored kernels."""
+
+    def prepare(work: PeerWorkload, inputs: list[Array]) -> Ready:
+        path = found.place(folder, "tilewright", work.name, threads) / found.KERNEL
+        if not path.exists():
+            raise Unsupported(f"nothing served yet for {work.name} with {threads} threads")
+        output = aligned(work.output)
+        kernel = load(path.read_text("utf-8"))
+        return Ready(kernel.bind(*inputs, out=output), lambda: output)
+
+    return Engine("tilewright", prepare)
