@@ -80,7 +80,7 @@ def main() -> int:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row.to_json()) + "\n")
         ratio = "no ratio" if row.ratio is None else f"{row.best_peer} / ours = {row.ratio:.2f}"
-        console.print(f"{row.work.name}, {row.threads} threads: {ratio}")
+        console.print(f"{row.work.name}, {row.threads}t: {ratio}")
 
     rows: list[Row] = []
     for threads in counts:
