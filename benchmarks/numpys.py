@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+#: Set on some machines for old libraries; they slow a current numpy down.
+SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
 
 def aligned(shape: Sequence[int]) -> Array:
     """Uninitialised f32 array that starts on a cache line, as it does for every competitor."""

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import ranking, schedule_speed
+from benchmarks.numpys import SLOWS_NUMPY
 from benchmarks.workloads import WORKLOADS, BenchWorkload
 from tilewright import output
 from tilewright.client import HttpClient, Json
@@ -31,8 +32,6 @@ from tilewright.commands.schedules import source_text
 from tilewright.demo import running_service
 from tilewright.follow import follow
 
-#: Set on some machines for old libraries; they slow a current numpy down.
-SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from benchmarks.numpys import SLOWS_NUMPY
+
 #: where `benchmarks` is found
 ROOT = Path(__file__).resolve().parents[2]
-#: Set on some machines for old libraries; they slow a current numpy down.
-SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 #: each library's name for the number of its threads
 THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TVM_NUM_THREADS",
