@@ -55,6 +55,13 @@ class DType:
         mantissa = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}.get(self.name)
         return 2.0**-mantissa if mantissa else 0.0
 
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number that has all its digits: results below it are off by up to
+        `unit_roundoff` times it. Zero for exact types."""
+        exponent = {"f64": 1022, "f32": 126, "f16": 14, "bf16": 126}.get(self.name)
+        return 2.0**-exponent if exponent else 0.0
+
     def __str__(self) -> str:
         return self.name
 

@@ -114,7 +114,7 @@ def tolerance(program: Program, dtype: DType, magnitude: np.ndarray, integers: b
         whole = np.array_equal(magnitude, np.rint(magnitude))
         if whole and magnitude.max(initial=0.0) * max(u, last) <= 1:
             return np.zeros_like(magnitude)
-    eta = {"f64": 5e-324, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}[dtype.name]
+    eta = 2 * last * dtype.smallest_normal
     steps = math.sqrt(longest_reduction(program)) + EXTRA_STEPS
     return SLACK * steps * (u * magnitude + eta) + (2 * last * magnitude if last > u else 0)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tuner.dtypes import F64
+from tuner.dtypes import F32, F64
 from tuner.frontends.catalogue import program_for
 from tuner.frontends.text import parse
 from tuner.ir.analysis import is_exact, longest_reduction
@@ -76,6 +76,19 @@ def test_the_root_of_zero_has_a_finite_magnitude() -> None:
     assert out["y_mag"].tolist() == [0.0]
 
 
+@pytest.mark.parametrize("value", ["exp(x[i])", "sigmoid(x[i])", "1e-20 / exp(-0.5 * x[i])"])
+def test_what_underflows_and_is_multiplied_later_is_no_error(value: str) -> None:
+    program = parse(
+        "def f(x: f32[200], y: f32[200]):\n    for i in range(200):\n"
+        f"        y[i] = {value} * 1e6\n"
+    )
+    x = np.linspace(-104, -84, 200).astype(np.float32)
+    wide, native = run(widen(program), {"x": x}), run(program, {"x": x})["y"]
+    error = np.abs(native - wide["y"])
+    assert (error <= 4 * F32.unit_roundoff * wide["y_mag"]).all()
+    assert (error > 8 * F32.unit_roundoff * np.abs(wide["y"])).any()
+
+
 def test_the_wide_form_of_a_program() -> None:
     program = parse("""
 def f(n: i32[4], x: f32[4], y: f32[4], c: i32[4], z: f64[1]):
@@ -100,7 +113,7 @@ def f(n: i32[4], x: f32[4], y: f64[4], y_mag: f64[4], c: i32[4], z: f64[1], z_ma
         t[i] = f64(x[i]) * 2.0
         c[i] = n[i] + i32(t[i])
         y_mag[i] = t_mag[i] / abs(f64(n[i])) + abs(t[i]) / (f64(n[i]) * f64(n[i])) * \
-abs(f64(n[i]))
+abs(f64(n[i])) + 1.1754943508222875e-38
         y[i] = t[i] / f64(n[i])
         z_mag[0] = max(z_mag[0], y_mag[i])
         z[0] = min(z[0], y[i])

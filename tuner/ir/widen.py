@@ -2,7 +2,9 @@
 
 The magnitude of a value bounds, up to a factor of the unit roundoff, the error that rounding in a
 narrower type can have put into it: |a + b| -> |a| + |b|, |a b| -> |a| |b|, and for a function
-|f(x)| + |f'(x)| magnitude(x). It is an ordinary program: it can be interpreted and lowered.
+|f(x)| + |f'(x)| magnitude(x). Where a result can be tiny though no operand is, the type's smallest
+normal number is added: what underflows is off by more than its own size tells, and may be
+multiplied later. It is an ordinary program: it can be interpreted and lowered.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from tuner.ir.nodes import (
 from tuner.ir.visit import Body, map_expr, outputs, rewrite_body
 
 SUFFIX = "_mag"
+#: Operators whose result can be tiny though no operand is.
+_UNDERFLOWS = frozenset({"div", "exp", "pow", "sigmoid"})
 
 
 def widen(program: Program) -> Program:
@@ -100,7 +104,10 @@ class _Widener:
                 return self.magnitude(arg)
             case Call(op=op, args=args):
                 values = tuple(self.value(a) for a in args)
-                return _propagated(op, values, tuple(self.magnitude(a) for a in args))
+                found = _propagated(op, values, tuple(self.magnitude(a) for a in args))
+                if op not in _UNDERFLOWS:
+                    return found
+                return _add(found, Const(expr.dtype.smallest_normal, F64))
         return _abs(self.value(expr))
 
 
