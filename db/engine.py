@@ -1,103 +1,112 @@
-"""The database: an engine with its transaction modes, and how to open one.
+"""The database: its transaction modes, its clock, and how to wait for a change.
 
-On SQLite a writing transaction begins IMMEDIATE, so that it waits for its turn at the start
-instead of failing in the middle; WAL lets readers go on meanwhile; synchronous=FULL keeps what
-was committed through a power cut.
+What SQLite and PostgreSQL do each in its own way is a Backend.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from sqlite3 import Connection as SqliteConnection
-from typing import Any
+from typing import Protocol
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    Engine,
-    PoolProxiedConnection,
-    create_engine,
-    event,
-    make_url,
-)
+from sqlalchemy import URL, Engine, make_url
+from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
+from db.errors import unavailable
 from db.locks import RoleLock
+from db.postgres import Postgres
+from db.sqlite import Sqlite
 
-#: How long a transaction waits for another process's, milliseconds.
-BUSY_TIMEOUT_MS = 30_000
-_READ = "tilewright_read"
+
+class Backend(Protocol):
+    """What differs between the databases. Safe to share between threads."""
+
+    #: whether one server and one tuner at most may have it open
+    exclusive: bool
+    #: begins writing transactions
+    writer: Engine
+
+    @property
+    def reader(self) -> Engine:
+        """Begins reading transactions."""
+
+    def change_mark(self) -> Hashable:
+        """See Database.change_mark."""
+
+    def pause(self, stop: threading.Event, tick_s: float) -> bool:
+        """See Database.pause."""
+
+    def now(self) -> float:
+        """See Database.now."""
+
+    def close(self) -> None:
+        """Gives every connection back."""
 
 
 class Database:
-    """Transactions on one database. Safe to share between threads."""
+    """Transactions on one database. Safe to share between threads.
+
+    Every call raises DatabaseUnavailable where the database does not answer.
+    """
 
     def __init__(self, url: str | URL, lock: RoleLock | None = None) -> None:
-        self.engine = make_engine(make_url(url))
+        self._backend = make_backend(make_url(url))
         self._lock = lock
-        self._reader = self.engine.execution_options(**{_READ: True})
-        self._watch: PoolProxiedConnection | None = None
-        self._watch_lock = threading.Lock()
+        self.engine = self._backend.writer
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether one server and one tuner at most may have it open."""
+        return self._backend.exclusive
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """One writing transaction: committed at the end, rolled back on an exception."""
-        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+        writing = Session(self.engine, expire_on_commit=False)
+        with self._answering(), writing as session, session.begin():
             yield session
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """One reading transaction, which sees one state of the database."""
-        with Session(self._reader, expire_on_commit=False) as session:
+        reader = self._backend.reader
+        with self._answering(), Session(reader, expire_on_commit=False) as session:
             yield session
 
-    def change_mark(self) -> int:
-        """A number that is another one after somebody, in whatever process, has committed."""
-        with self._watch_lock:
-            if self._watch is None:
-                self._watch = self.engine.raw_connection()
-            cursor = self._watch.cursor()
-            cursor.execute("PRAGMA data_version")
-            row = cursor.fetchone()
-            cursor.close()
-        assert row is not None
-        return int(row[0])
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        try:
+            yield
+        except (InterfaceError, OperationalError) as error:
+            raise unavailable(self.engine.url, error) from error
+
+    def change_mark(self) -> Hashable:
+        """A value that is another one after somebody, in whatever process, has committed."""
+        return self._backend.change_mark()
+
+    def pause(self, stop: threading.Event, tick_s: float) -> bool:
+        """Passes the time until it is worth to look at the change mark again, `tick_s` at least;
+        ends early once `stop` is set, and tells whether it is."""
+        return self._backend.pause(stop, tick_s)
+
+    def now(self) -> float:
+        """The database's clock: seconds since 1970 in UTC."""
+        return self._backend.now()
 
     def close(self) -> None:
         """Gives every connection and the lock back."""
-        with self._watch_lock:
-            if self._watch is not None:
-                self._watch.close()
-                self._watch = None
-        self.engine.dispose()
+        self._backend.close()
         if self._lock is not None:
             self._lock.release()
 
 
-def make_engine(url: URL) -> Engine:
-    """An engine for `url`. Raises ValueError for a dialect other than SQLite, or one in memory."""
-    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
-        raise ValueError(f"database URL {url}: expected sqlite:///PATH of a file")
-    engine = create_engine(url, pool_size=10, max_overflow=40)
-    event.listen(engine, "connect", _configure)
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _configure(connection: SqliteConnection, _record: Any) -> None:
-    # The driver would begin transactions by itself, and DEFERRED ones; _begin does it instead.
-    connection.isolation_level = None
-    for pragma in (
-        f"busy_timeout={BUSY_TIMEOUT_MS}",
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin(connection: Connection) -> None:
-    reading = connection.get_execution_options().get(_READ, False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+def make_backend(url: URL) -> Backend:
+    """Raises ValueError for another dialect than SQLite and PostgreSQL, and for SQLite in memory;
+    LogError where the driver is missing."""
+    if url.get_backend_name() == "sqlite":
+        return Sqlite(url)
+    if url.get_backend_name() == "postgresql":
+        return Postgres(url)
+    raise ValueError(f"database URL {url}: expected sqlite:///PATH or postgresql://USER@HOST/NAME")

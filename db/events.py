@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from db.schema import EventRow, JobRow
+from db.turns import tell
 
 
 class EventKind(StrEnum):
@@ -23,11 +24,12 @@ class EventKind(StrEnum):
 
 
 def add(session: Session, job: JobRow, kind: EventKind, data: dict[str, Any], now: float) -> None:
-    """Adds the next event of `job`."""
+    """Adds the next event of `job`, which this transaction has locked or made."""
     job.last_event += 1
     session.add(
         EventRow(job=job.id, number=job.last_event, kind=str(kind), data=data, created_at=now)
     )
+    tell(session)
 
 
 def since(session: Session, job: str, after: int, limit: int) -> list[EventRow]:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from db.schema import IdempotencyRow
+from db.turns import in_turn
 from tuner.errors import Conflict
 
 
@@ -22,6 +23,7 @@ class Key:
 
 def answered(session: Session, key: Key) -> dict[str, Any] | None:
     """The first answer, None if the key is new. Raises Conflict if it asked something else."""
+    in_turn(session, f"key {key.token} {key.key}")
     row = session.get(IdempotencyRow, (key.token, key.key))
     if row is None:
         return None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 from db import events, queue, sql_log
 from db.events import EventKind
 from db.schema import JobRow, JobWorkloadRow
 from db.states import ENDED, JobState
+from db.turns import locked
 from tuner.errors import NotFound
 from tuner.log import LoggedWorkload
 
@@ -95,6 +96,19 @@ def get(session: Session, id: str) -> JobRow:
     return job
 
 
+def lock(session: Session, id: str) -> JobRow:
+    """The job, which nobody else changes until this transaction ends. Raises NotFound."""
+    for job in lock_all(session, JobRow.id == id):
+        return job
+    raise NotFound(f"no job {id!r}")
+
+
+def lock_all(session: Session, which: ColumnElement[bool], skip: bool = False) -> Sequence[JobRow]:
+    """As `lock`, in the order of submission; with `skip` without those that others have."""
+    query = select(JobRow).where(which).order_by(JobRow.number)
+    return session.scalars(locked(query, skip)).all()
+
+
 def workloads_of(session: Session, job: str) -> list[JobWorkloadRow]:
     """The workloads of a job, in the order in which they were given."""
     query = select(JobWorkloadRow).where(JobWorkloadRow.job == job)
@@ -142,14 +156,12 @@ def end(session: Session, job: JobRow, state: JobState, reason: str, now: float)
 
 def end_overdue(session: Session, now: float) -> None:
     """Expires jobs whose deadline passed unserved; ends cancelled ones whose tuner is gone."""
-    overdue = select(JobRow).where(JobRow.state == JobState.QUEUED, JobRow.deadline_at < now)
-    for job in session.scalars(overdue).all():
+    overdue = and_(JobRow.state == JobState.QUEUED, JobRow.deadline_at < now)
+    for job in lock_all(session, overdue, skip=True):
         target = job.target or "any target"
         end(
             session, job, JobState.EXPIRED, f"no machine for {target} came before the deadline", now
         )
-    orphans = select(JobRow).where(
-        JobRow.state == JobState.RUNNING, JobRow.cancel, JobRow.leased_until < now
-    )
-    for job in session.scalars(orphans).all():
+    orphans = and_(JobRow.state == JobState.RUNNING, JobRow.cancel, JobRow.leased_until < now)
+    for job in lock_all(session, orphans, skip=True):
         end(session, job, JobState.CANCELLED, "cancelled by a user", now)

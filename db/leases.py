@@ -10,15 +10,16 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
-from db import trials
+from db import choice, jobs, trials
 from db.schema import CandidateRow, JobRow, LeaseRow, WorkerRow
 from db.setups import compiler_of
 from db.states import HELD, CandidateState, LeaseState
+from db.turns import locked, tell
 from tuner.errors import Conflict
-from tuner.record import Measurement, Outcome, Peaks, Purpose
+from tuner.record import Measurement, Outcome, Peaks
 
 #: Lost this often, a candidate is set aside: it may be what kills its workers.
 MAX_LOSSES = 3
@@ -73,12 +74,14 @@ class Beat:
 
 def claim(session: Session, wish: Claim, now: float, lease_s: float) -> Grant | None:
     """The grant that this claim got before, else a new one; None if there is nothing to do."""
+    # One claim of a worker at a time: it may repeat one that another server still works on.
+    worker = session.scalars(locked(select(WorkerRow).where(WorkerRow.id == wish.worker))).one()
     query = select(LeaseRow).where(LeaseRow.worker == wish.worker, LeaseRow.claim == wish.id)
     lease = session.scalar(query)
     if lease is not None:
         items = _held(session, lease.id) if lease.state == LeaseState.OPEN else []
     else:
-        items = _choose(session, wish)
+        items = choice.take(session, worker, wish.targets, wish.max_items)
         if items:
             lease = _grant(session, wish, items, now, now + lease_s)
     if lease is None or not items:
@@ -90,45 +93,8 @@ def claim(session: Session, wish: Claim, now: float, lease_s: float) -> Grant | 
 def has_work(session: Session, wish: Claim) -> bool:
     """Whether `claim` would grant something; needs no writing transaction to know."""
     query = select(LeaseRow.id).where(LeaseRow.worker == wish.worker, LeaseRow.claim == wish.id)
-    return session.scalar(query) is not None or bool(_choose(session, wish))
-
-
-def _choose(session: Session, wish: Claim) -> list[CandidateRow]:
     worker = session.get_one(WorkerRow, wish.worker)
-    free = select(CandidateRow).where(
-        CandidateRow.state == CandidateState.QUEUED,
-        CandidateRow.fingerprint == worker.fingerprint,
-    )
-    # Another compiler makes other times: a job's candidates go to workers that have its own.
-    builds = [
-        and_(CandidateRow.target == target, JobRow.compiler == compiler_of(worker, target))
-        for target in wish.targets
-    ]
-    by_urgency = (
-        free.join(JobRow, JobRow.id == CandidateRow.job)
-        .where(or_(*builds))
-        .order_by(JobRow.priority.desc(), CandidateRow.number)
-    )
-    first = session.scalar(by_urgency.limit(1))
-    if first is None:
-        return []
-    alike = free.where(
-        CandidateRow.job == first.job,
-        CandidateRow.workload == first.workload,
-        CandidateRow.target == first.target,
-        CandidateRow.purpose == first.purpose,
-    ).order_by(CandidateRow.number)
-    rows = session.scalars(alike.limit(wish.max_items)).all()
-    return _batch(first, rows)
-
-
-def _batch(first: CandidateRow, rows: Sequence[CandidateRow]) -> list[CandidateRow]:
-    """What goes out together. Leaders of a play-off belong together; else one that was lost goes
-    alone, so that it takes no other candidate with it should it kill the worker again."""
-    together = [row for row in rows if row.timing == first.timing]
-    if first.purpose == Purpose.PLAYOFF:
-        return together
-    return [first] if first.losses else [row for row in together if not row.losses]
+    return session.scalar(query) is not None or choice.is_there(session, worker, wish.targets)
 
 
 def _grant(
@@ -159,7 +125,7 @@ def _held(session: Session, lease: str) -> list[CandidateRow]:
 def beat(session: Session, worker: str, ids: Sequence[str], expires_at: float) -> Beat:
     """Renews the open ones of the leases `ids` of `worker`."""
     query = select(LeaseRow).where(LeaseRow.worker == worker, LeaseRow.id.in_(ids))
-    found = {lease.id: lease for lease in session.scalars(query)}
+    found = {row.id: row for row in session.scalars(locked(query.order_by(LeaseRow.fence)))}
     cancel, lost = [], [id for id in ids if id not in found]
     for lease in found.values():
         if lease.state == LeaseState.LOST:
@@ -180,67 +146,72 @@ def report(session: Session, said: Report, now: float) -> Receipt:
     lease = session.scalar(select(LeaseRow).where(LeaseRow.id == said.lease))
     if lease is None or (lease.fence, lease.worker) != (said.fence, said.worker):
         raise Conflict(f"worker {said.worker!r} has no lease {said.lease!r} with {said.fence}")
+    job = jobs.lock(session, lease.job)
+    session.scalars(locked(select(LeaseRow).where(LeaseRow.id == lease.id))).one()
     query = select(CandidateRow).where(
         CandidateRow.lease == lease.id, CandidateRow.id.in_(list(said.results))
     )
     rows = {row.id: row for row in session.scalars(query)}
     receipt = Receipt([], [])
+    ended: list[tuple[CandidateRow, Measurement]] = []
     for id, measurement in said.results.items():
         row = rows.get(id)
         if row is not None and row.state == CandidateState.DONE:
             receipt.replayed.append(id)
         elif row is not None and lease.state == LeaseState.OPEN and row.state in HELD:
-            _settle(session, lease, row, measurement, now)
+            if _settle(row, measurement):
+                ended.append((row, measurement))
             receipt.accepted.append(id)
         elif measurement.outcome == Outcome.CANCELLED:
             receipt.replayed.append(id)
         else:
             raise Conflict(f"lease {said.lease!r} does not hold candidate {id!r} any more")
-    if said.peaks is not None:
-        _keep_peaks(session, lease.job, said.peaks)
+    if said.peaks is not None and job.peaks is None:
+        job.peaks = asdict(said.peaks)
     if lease.state == LeaseState.OPEN and not _held(session, lease.id):
         lease.state, lease.ended_at = LeaseState.ANSWERED, now
+    trials.record(session, job, lease.worker, ended, now)
+    tell(session)
     return receipt
 
 
-def _keep_peaks(session: Session, job_id: str, peaks: Peaks) -> None:
-    job = session.scalars(select(JobRow).where(JobRow.id == job_id)).one()
-    if job.peaks is None:
-        job.peaks = asdict(peaks)
-
-
-def _settle(
-    session: Session, lease: LeaseRow, row: CandidateRow, measurement: Measurement, now: float
-) -> None:
-    """Records a result. A worker that cancelled a candidate has not tried it: unless nobody
+def _settle(row: CandidateRow, measurement: Measurement) -> bool:
+    """Whether the candidate is done. A worker that cancelled it has not tried it: unless nobody
     wants it, it goes back to the queue, and that does not count as a loss."""
     if measurement.outcome == Outcome.CANCELLED:
         wanted = row.state == CandidateState.LEASED
         row.state = CandidateState.QUEUED if wanted else CandidateState.CANCELLED
-        return
+        return False
     row.state = CandidateState.DONE
-    trials.record(session, row, lease.worker, measurement, now)
+    return True
 
 
 def lose_all(session: Session, worker: str, now: float) -> None:
     """Every open lease of `worker` is lost."""
-    query = select(LeaseRow).where(LeaseRow.state == LeaseState.OPEN, LeaseRow.worker == worker)
-    for lease in session.scalars(query).all():
-        _lose(session, lease, now)
+    _lose_open(session, LeaseRow.worker == worker, now, skip=False)
 
 
 def reap(session: Session, now: float) -> int:
-    """Every open lease that nobody renewed in time is lost; returns how many."""
-    overdue = session.scalars(
-        select(LeaseRow).where(LeaseRow.state == LeaseState.OPEN, LeaseRow.expires_at < now)
-    ).all()
-    for lease in overdue:
-        _lose(session, lease, now)
-    return len(overdue)
+    """Every open lease that nobody renewed in time is lost; returns how many. Those of jobs that
+    others work on just now have to wait for the next pass."""
+    return _lose_open(session, LeaseRow.expires_at < now, now, skip=True)
 
 
-def _lose(session: Session, lease: LeaseRow, now: float) -> None:
+def _lose_open(session: Session, which: ColumnElement[bool], now: float, skip: bool) -> int:
+    """`which` of the open leases are lost; returns how many."""
+    open_ = and_(LeaseRow.state == LeaseState.OPEN, which)
+    of_them = JobRow.id.in_(select(LeaseRow.job).where(open_))
+    by_id = {job.id: job for job in jobs.lock_all(session, of_them, skip)}
+    query = select(LeaseRow).where(open_, LeaseRow.job.in_(by_id)).order_by(LeaseRow.fence)
+    found = session.scalars(locked(query)).all()
+    for lease in found:
+        _lose(session, by_id[lease.job], lease, now)
+    return len(found)
+
+
+def _lose(session: Session, job: JobRow, lease: LeaseRow, now: float) -> None:
     lease.state, lease.ended_at = LeaseState.LOST, now
+    dead = []
     worker = session.get_one(WorkerRow, lease.worker)
     for row in _held(session, lease.id):
         if row.state == CandidateState.WITHDRAWN:
@@ -251,8 +222,9 @@ def _lose(session: Session, lease: LeaseRow, now: float) -> None:
             row.state = CandidateState.QUEUED
             continue
         row.state = CandidateState.DONE
-        trials.record(session, row, lease.worker, _lost_measurement(row, worker), now)
-    session.flush()
+        dead.append((row, _lost_measurement(row, worker)))
+    trials.record(session, job, lease.worker, dead, now)
+    tell(session)
 
 
 def _lost_measurement(row: CandidateRow, worker: WorkerRow) -> Measurement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 
 from db.engine import Database
 from db.locks import Role, RoleLock
@@ -17,14 +17,26 @@ def open(url: str, role: Role | None = None) -> Database:
 
     Raises LogError where it is missing or of another version, Conflict where the role is taken.
     """
-    path = Path(make_url(url).database or "")
-    if not path.is_file():
-        raise LogError(f"{url}: no such database; make it with db.migrate")
-    lock = RoleLock(path, role) if role else None
-    database = Database(url, lock)
+    parsed = make_url(url)
+    path = file_of(parsed)
+    if path is not None and not path.is_file():
+        raise LogError(f"{parsed}: no such database; make it with db.migrate")
+    lock = hold(parsed, role) if role else None
+    database = Database(parsed, lock)
     try:
-        require_current(database.engine)
+        require_current(database)
     except LogError:
         database.close()
         raise
     return database
+
+
+def hold(url: URL, role: Role) -> RoleLock | None:
+    """The lock of `role`; None on PostgreSQL, where any number of each may work at a time."""
+    path = file_of(url)
+    return None if path is None else RoleLock(path, role)
+
+
+def file_of(url: URL) -> Path | None:
+    """The file of an SQLite database; None on PostgreSQL."""
+    return Path(url.database or "") if url.get_backend_name() == "sqlite" else None

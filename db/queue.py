@@ -10,12 +10,14 @@ from sqlalchemy.orm import Session
 
 from db.schema import CandidateRow, JobRow
 from db.states import CandidateState
+from db.turns import tell
 from tuner.errors import Conflict
 from tuner.record import Candidate, Purpose, Timing
 
 
 def submit(session: Session, job: JobRow, candidates: Sequence[Candidate]) -> list[str]:
-    """Queues candidates and charges the job's budget; returns the ids that were there already.
+    """Queues candidates and charges the budget of `job`, which is locked; returns the ids
+    that were there already.
 
     Raises Conflict where the search trials among them exceed what is left of the budget.
     """
@@ -31,6 +33,7 @@ def submit(session: Session, job: JobRow, candidates: Sequence[Candidate]) -> li
     job.issued += searched
     session.add_all(_row(job, candidate) for candidate in fresh)
     session.flush()
+    tell(session)
     return [c.id for c in candidates if c.id in known]
 
 

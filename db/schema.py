@@ -15,33 +15,15 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
-    Double,
     ForeignKey,
     Index,
-    MetaData,
-    String,
     Text,
     UniqueConstraint,
     false,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-
-class Base(DeclarativeBase):
-    metadata = MetaData(
-        naming_convention={
-            "pk": "pk_%(table_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        }
-    )
-    type_annotation_map = {  # noqa: RUF012 (SQLAlchemy reads it from the class)
-        dict[str, Any]: JSON,
-        list[str]: JSON,
-        str: String(255),
-        float: Double,
-    }
+from db.base import Base
 
 
 class WorkloadRow(Base):

@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from db.clock import Clock, wall_clock
+from db.clock import Clock
 from db.engine import Database
 from db.rows import (
     model_of,
@@ -21,6 +21,7 @@ from db.rows import (
     workload_row,
 )
 from db.schema import ModelRow, RecordRow, ScheduleRow, SourceRow, WorkloadRow
+from db.turns import LOG, in_turn
 from tuner.errors import Conflict, NotFound
 from tuner.log import (
     UNMEASURED,
@@ -41,9 +42,9 @@ _AT_ONCE = 500
 class SqlLog:
     """A TuningLog whose every call is one transaction."""
 
-    def __init__(self, database: Database, clock: Clock = wall_clock) -> None:
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
         self._database = database
-        self._clock = clock
+        self._clock = clock or database.now
 
     def add_workload(self, workload: LoggedWorkload) -> None:
         with self._database.write() as session:
@@ -137,6 +138,7 @@ class SqlLog:
     def add_source(self, sha256: str, text: str) -> None:
         require_sha256(sha256, text)
         with self._database.write() as session:
+            in_turn(session, LOG)
             session.merge(SourceRow(sha256=sha256, text=text))
 
     def source(self, sha256: str) -> str:
@@ -148,6 +150,7 @@ class SqlLog:
 
     def save_model(self, model: SavedModel) -> None:
         with self._database.write() as session:
+            in_turn(session, LOG)
             session.merge(model_row(model))
 
     def model(self, target: str) -> SavedModel | None:
@@ -158,6 +161,9 @@ class SqlLog:
 
 def add_workload(session: Session, workload: LoggedWorkload, now: float) -> None:
     """Adds it in the caller's transaction; the first entry of a hash stays."""
+    if session.get(WorkloadRow, workload.hash) is not None:
+        return
+    in_turn(session, LOG)
     if session.get(WorkloadRow, workload.hash) is None:
         session.add(workload_row(workload, now))
         session.flush()
@@ -165,6 +171,8 @@ def add_workload(session: Session, workload: LoggedWorkload, now: float) -> None
 
 def append(session: Session, records: Sequence[Record], now: float) -> int:
     """Appends in the caller's transaction; how many were new, see TuningLog.append."""
+    if records:
+        in_turn(session, LOG)
     return sum(
         _append_some(session, records[first : first + _AT_ONCE], now)
         for first in range(0, len(records), _AT_ONCE)
@@ -192,6 +200,7 @@ def _append_some(session: Session, records: Sequence[Record], now: float) -> int
 
 def set_best(session: Session, schedule: BestSchedule) -> None:
     """Puts it in place of the one with its id, in the caller's transaction."""
+    in_turn(session, LOG)
     older = session.scalar(select(ScheduleRow).where(ScheduleRow.id == schedule.id))
     if older is not None:
         session.delete(older)

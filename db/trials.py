@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from collections.abc import Sequence
+
 from sqlalchemy.orm import Session
 
-from db import events, sql_log
+from db import events, jobs, sql_log
 from db.events import EventKind
 from db.schema import CandidateRow, JobRow, JobWorkloadRow
 from db.states import ENDED
@@ -13,10 +14,28 @@ from tuner.record import Measurement, Outcome, Purpose, Record
 
 
 def record(
-    session: Session, row: CandidateRow, worker: str, measurement: Measurement, now: float
+    session: Session,
+    job: JobRow,
+    worker: str,
+    ended: Sequence[tuple[CandidateRow, Measurement]],
+    now: float,
 ) -> None:
-    """Appends the record of candidate `row`; search trials count on the job and its workload."""
-    trial = Record(
+    """Appends the records of candidates of `job`, which is locked; search trials count on the job
+    and their workloads."""
+    trials = [_trial(row, worker, measurement) for row, measurement in ended]
+    workloads = jobs.workloads_of(session, job.id) if trials else []
+    for trial in trials:
+        if trial.purpose == Purpose.SEARCH:
+            _count(job, [row for row in workloads if row.workload == trial.workload], trial)
+        if job.state not in ENDED:
+            events.add(session, job, EventKind.TRIAL, _event(job, trial), now)
+    session.flush()
+    # At last, for whoever else adds to the log waits from here on.
+    sql_log.append(session, trials, now)
+
+
+def _trial(row: CandidateRow, worker: str, measurement: Measurement) -> Record:
+    return Record(
         id=row.id,
         workload=row.workload,
         target=row.target,
@@ -28,21 +47,11 @@ def record(
         worker=worker,
         number=row.position,
     )
-    sql_log.append(session, [trial], now)
-    job = session.scalars(select(JobRow).where(JobRow.id == row.job)).one()
-    if trial.purpose == Purpose.SEARCH:
-        _count(session, job, trial)
-    if job.state not in ENDED:
-        events.add(session, job, EventKind.TRIAL, _event(job, trial), now)
-    session.flush()
 
 
-def _count(session: Session, job: JobRow, trial: Record) -> None:
-    query = select(JobWorkloadRow).where(
-        JobWorkloadRow.job == job.id, JobWorkloadRow.workload == trial.workload
-    )
+def _count(job: JobRow, workloads: Sequence[JobWorkloadRow], trial: Record) -> None:
     outcome = trial.measurement.outcome
-    counted: list[JobRow | JobWorkloadRow] = [job, *session.scalars(query)]
+    counted: list[JobRow | JobWorkloadRow] = [job, *workloads]
     for row in counted:
         row.done += 1
         row.failed += outcome != Outcome.OK

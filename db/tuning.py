@@ -16,6 +16,7 @@ from db.events import EventKind
 from db.schema import JobRow, WorkerRow
 from db.setups import compiler_of
 from db.states import JobState
+from db.turns import locked, tell
 from tuner.errors import Conflict
 from tuner.target import target
 
@@ -33,10 +34,14 @@ def lease(
         and_(JobRow.state == JobState.RUNNING, JobRow.leased_until < now),
     )
     query = select(JobRow).where(waiting).order_by(JobRow.priority.desc(), JobRow.number)
-    for job in session.scalars(query).all():
-        if job.state == JobState.QUEUED and not _settle_machine(session, job, live, now):
+    for seen in session.scalars(query).all():
+        if not _due(seen, live, now):
             continue
-        if job.state == JobState.RUNNING and not _worth_running(job, live, now):
+        this = select(JobRow).where(JobRow.id == seen.id, waiting)
+        job = session.scalar(locked(this, skip=True))
+        if job is None or (
+            job.state == JobState.QUEUED and not _settle_machine(session, job, live, now)
+        ):
             continue
         _settle_compiler(job, live)
         job.tuner, job.leased_until = tuner, until
@@ -44,6 +49,14 @@ def lease(
         _start(session, job, now)
         return job
     return None
+
+
+def _due(job: JobRow, live: Sequence[WorkerRow], now: float) -> bool:
+    """Whether a tuner can do something about a waiting job."""
+    if job.state == JobState.RUNNING:
+        return _worth_running(job, live, now)
+    unclear = job.target is None and len(preferred_targets(live)) > 1
+    return unclear or place_of(job, live) is not None
 
 
 def _settle_machine(session: Session, job: JobRow, live: Sequence[WorkerRow], now: float) -> bool:
@@ -105,16 +118,24 @@ def remaining_s(job: JobRow, now: float) -> float:
 
 
 def held(session: Session, id: str, fence: int) -> JobRow:
-    """The job, for a write by the tuner that leased it. Raises Conflict if it lost the lease."""
-    job = jobs.get(session, id)
+    """The job, for a look by the tuner that leased it. Raises Conflict if it lost the lease."""
+    return _under(jobs.get(session, id), fence)
+
+
+def hold(session: Session, id: str, fence: int) -> JobRow:
+    """As `held`, for a write: nobody else changes the job until this transaction ends."""
+    return _under(jobs.lock(session, id), fence)
+
+
+def _under(job: JobRow, fence: int) -> JobRow:
     if job.fence != fence or job.state != JobState.RUNNING:
-        raise Conflict(f"job {id!r} is {job.state} under fence {job.fence}, not {fence}")
+        raise Conflict(f"job {job.id!r} is {job.state} under fence {job.fence}, not {fence}")
     return job
 
 
 def renew(session: Session, id: str, fence: int, until: float) -> None:
     """Keeps the lease. Raises Conflict if it is lost."""
-    held(session, id, fence).leased_until = until
+    hold(session, id, fence).leased_until = until
 
 
 def orphan_all(session: Session) -> None:
@@ -124,4 +145,5 @@ def orphan_all(session: Session) -> None:
 
 def release(session: Session, id: str, fence: int) -> None:
     """Gives a job back unfinished, so that the next tuner goes on at once."""
-    held(session, id, fence).leased_until = 0.0
+    hold(session, id, fence).leased_until = 0.0
+    tell(session)

@@ -6,13 +6,14 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session
 
-from db import leases
-from db.schema import JobRow, WorkerRow
+from db import jobs, leases
+from db.schema import JobRow, LeaseRow, WorkerRow
 from db.setups import compiler_of
-from db.states import JobState
+from db.states import JobState, LeaseState
+from db.turns import in_turn, locked, tell
 from tuner.errors import NotFound
 
 
@@ -35,10 +36,11 @@ def enrol(session: Session, enrolment: Enrolment, now: float) -> WorkerRow:
 
     One that enrols again has lost its memory: what it held goes back to the queue at once.
     """
+    in_turn(session, f"worker {enrolment.name} {enrolment.fingerprint}")
     query = select(WorkerRow).where(
         WorkerRow.name == enrolment.name, WorkerRow.fingerprint == enrolment.fingerprint
     )
-    worker = session.scalar(query)
+    worker = session.scalar(locked(query))
     compilers = {} if worker is None else _compilers(worker)
     if worker is None:
         worker = WorkerRow(
@@ -46,6 +48,7 @@ def enrol(session: Session, enrolment: Enrolment, now: float) -> WorkerRow:
         )
         session.add(worker)
     else:
+        _lock_jobs(session, worker)
         leases.lose_all(session, worker.id, now)
     worker.facts, worker.targets = enrolment.facts, enrolment.targets
     worker.generator, worker.compiler = enrolment.generator, enrolment.compiler
@@ -55,7 +58,17 @@ def enrol(session: Session, enrolment: Enrolment, now: float) -> WorkerRow:
     now_there = _compilers(worker)
     if any(now_there.get(name, was) != was for name, was in compilers.items()):
         _take_jobs_back(session, worker.fingerprint)
+    tell(session)
     return worker
+
+
+def _lock_jobs(session: Session, worker: WorkerRow) -> None:
+    """All jobs that an enrolment may change, at once and so in order."""
+    leased = select(LeaseRow.job).where(
+        LeaseRow.state == LeaseState.OPEN, LeaseRow.worker == worker.id
+    )
+    here = and_(JobRow.state == JobState.RUNNING, JobRow.fingerprint == worker.fingerprint)
+    jobs.lock_all(session, or_(JobRow.id.in_(leased), here))
 
 
 def _compilers(worker: WorkerRow) -> dict[str, str]:

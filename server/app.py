@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 import db
-from db.clock import Clock, wall_clock
+from db.clock import Clock
 from db.engine import Database
 from db.sql_log import SqlLog
 from server import problems
@@ -38,13 +38,14 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 SHUTDOWN_S = 2
 
 
-def create_app(settings: Settings, clock: Clock = wall_clock) -> FastAPI:
-    """The application; it opens the database, as its only server, when it starts."""
+def create_app(settings: Settings, clock: Clock | None = None) -> FastAPI:
+    """The application; it opens the database when it starts, and goes by its clock unless given
+    another."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = db.open(settings.database_url, db.Role.SERVER)
-        app.state.service = service = _service(database, settings, clock)
+        app.state.service = service = _service(database, settings, clock or database.now)
         work = (service.changes.watch(), service.reaper.run())
         beside = [asyncio.create_task(task) for task in work]
         try:

@@ -9,6 +9,8 @@
     conflict           409  the same idempotency key with another request
     other-generator    426  the worker has another version than this server
     internal-error     500
+    not-ready          503  see the detail; also while the database does not answer: nothing was
+                            done, try it again
 
 All others are named after their HTTP status.
 """
@@ -22,9 +24,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from db.errors import DatabaseUnavailable
 from tuner.errors import (
     Conflict,
     NotFound,
@@ -78,6 +82,8 @@ def install(app: FastAPI) -> None:
     """Makes every error of `app` a problem document."""
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(TilewrightError, _refusal)
+    app.add_exception_handler(DatabaseUnavailable, _unavailable)
+    app.add_exception_handler(DataError, _unkeepable)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _internal)
@@ -95,6 +101,17 @@ async def _refusal(request: Request, error: Exception) -> Response:
     except TilewrightError:
         _log.exception("%s %s", request.method, request.url.path)
         return await _internal(request, error)
+
+
+async def _unavailable(request: Request, error: Exception) -> Response:
+    _log.warning("%s %s: %s", request.method, request.url.path, error)
+    problem = Problem("not-ready", 503, "the database does not answer; try it again")
+    return problem.response({"Retry-After": "1"})
+
+
+async def _unkeepable(_request: Request, _error: Exception) -> Response:
+    detail = "a text holds a NUL character, or a number is too large, for the database"
+    return Problem("invalid-request", 422, detail).response()
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Settings:
     """How a server and a tuner run."""
 
-    #: sqlite:///PATH
+    #: sqlite:///PATH or postgresql://USER@HOST/NAME
     database_url: str
     host: str = "127.0.0.1"
     port: int = 8765

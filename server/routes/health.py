@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from db.errors import DatabaseUnavailable
 from db.migrate import require_current
 from server.problems import Problem
 from server.schemas import Health
@@ -23,7 +24,9 @@ async def healthz() -> Health:
 def readyz(service: ServiceOf) -> Health:
     """The database answers and has this version's schema, and overdue leases are looked after."""
     try:
-        require_current(service.database.engine)
+        require_current(service.database)
+    except DatabaseUnavailable:
+        raise
     except LogError as error:
         raise Problem("not-ready", 503, "the database has another version's schema") from error
     late = service.clock() - service.reaper.last_pass

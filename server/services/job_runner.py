@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Sequence
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import Any
 from db import events, jobs, tuning
 from db.clock import Clock
 from db.engine import Database
+from db.errors import DatabaseUnavailable
 from db.events import EventKind
 from db.rows import workload_of
 from db.schema import JobRow, WorkloadRow
@@ -21,6 +23,7 @@ from tuner.target import target
 from tuner.tune.job import State, Tuned, TuneJob
 from tuner.workload.workload import Workload, admit
 
+_log = logging.getLogger(__name__)
 #: Of a lease's time, how much passes between two renewals.
 _RENEWAL_SHARE = 0.25
 
@@ -65,7 +68,7 @@ class JobProgress:
         if kind == EventKind.TRIAL:
             return
         with self._database.write() as session:
-            job = tuning.held(session, self._job, self._fence)
+            job = tuning.hold(session, self._job, self._fence)
             if kind == "spent":
                 job.spent = data["seconds"]
                 return
@@ -76,7 +79,7 @@ def conclude(database: Database, job: str, fence: int, tuned: Sequence[Tuned], n
     """Ends a job with what the loop returned: it is done if any workload has a best."""
     by_hash = {item.workload: item for item in tuned}
     with database.write() as session:
-        row = tuning.held(session, job, fence)
+        row = tuning.hold(session, job, fence)
         for item in jobs.workloads_of(session, job):
             end = by_hash[item.workload]
             item.state, item.reason = JobState(end.state), end.reason
@@ -99,7 +102,7 @@ def _verdict(tuned: Sequence[Tuned]) -> tuple[JobState, str]:
 def fail(database: Database, job: str, fence: int, reason: str, now: float) -> None:
     """Ends a job that cannot be run."""
     with database.write() as session:
-        jobs.end(session, tuning.held(session, job, fence), JobState.FAILED, reason, now)
+        jobs.end(session, tuning.hold(session, job, fence), JobState.FAILED, reason, now)
 
 
 class Lease:
@@ -132,6 +135,8 @@ class Lease:
                 with self._database.write() as session:
                     until = self._clock() + self._lease_s
                     tuning.renew(session, self._job, self._fence, until)
+            except DatabaseUnavailable as error:
+                _log.warning("the lease of job %s was not renewed: %s", self._job, error)
             except Conflict:
                 # The bench finds it out too, in the loop's thread, and ends the loop.
                 return

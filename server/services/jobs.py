@@ -78,7 +78,7 @@ def cancel(service: Service, id: str, who: Principal) -> JobOut:
     """Cancels a job; does nothing the second time. Raises NotFound, and Problem for a job of
     somebody else."""
     with service.database.write() as session:
-        job = jobs.get(session, id)
+        job = jobs.lock(session, id)
         if who.role != TokenRole.ADMIN and job.owner != who.token:
             raise Problem("forbidden", 403, f"job {id} was submitted with another token")
         jobs.cancel(session, job, service.clock())

@@ -55,7 +55,7 @@ class QueueBench:
     def submit(self, candidates: Sequence[Candidate]) -> None:
         """Raises Conflict, and queues none of them, where they exceed the job's budget."""
         with self._database.write() as session:
-            job = tuning.held(session, self._job, self._fence)
+            job = tuning.hold(session, self._job, self._fence)
             self._again += queue.submit(session, job, candidates)
 
     def outstanding(self) -> list[Candidate]:
@@ -78,12 +78,12 @@ class QueueBench:
                 left = until - time.monotonic()
                 if left <= 0:
                     return []
-                if self._stop.wait(min(self._tick_s, left)):
+                if self._database.pause(self._stop, min(self._tick_s, left)):
                     raise Stopped
 
     def withdraw(self) -> None:
         with self._database.write() as session:
-            tuning.held(session, self._job, self._fence)
+            tuning.hold(session, self._job, self._fence)
             queue.withdraw(session, self._job)
 
     def cancelled(self) -> bool:

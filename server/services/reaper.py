@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from db import jobs, leases
 from db.clock import Clock
 from db.engine import Database
+from db.errors import DatabaseUnavailable
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class Reaper:
         while True:
             try:
                 await run_in_threadpool(self.once)
-            except SQLAlchemyError:
+            except (SQLAlchemyError, DatabaseUnavailable):
                 _log.exception("a pass over overdue leases failed")
             await asyncio.sleep(self._every_s)
 

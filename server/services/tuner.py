@@ -8,12 +8,14 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Hashable
 from contextlib import suppress
 
 import db
 from db import tuning, workers
-from db.clock import Clock, wall_clock
+from db.clock import Clock
 from db.engine import Database
+from db.errors import DatabaseUnavailable
 from db.schema import JobRow
 from db.sql_log import SqlLog
 from server.services.job_runner import JobProgress, Lease, conclude, fail, tune_job
@@ -39,32 +41,41 @@ def run(settings: Settings) -> int:
 
 
 class Tuner:
-    """One tuner on one database, which it alone has opened in this role."""
+    """One tuner. On SQLite it is the only one, on PostgreSQL any number share the jobs."""
 
     def __init__(
         self,
         database: Database,
         settings: Settings,
         stop: threading.Event,
-        clock: Clock = wall_clock,
+        clock: Clock | None = None,
         timer: Clock = time.monotonic,
     ) -> None:
         self._database, self._settings, self._stop = database, settings, stop
         #: `timer` measures the job's seconds: unlike a clock it is never set
-        self._clock, self._timer = clock, timer
+        self._clock, self._timer = clock or database.now, timer
         self._name = f"{socket.gethostname()}:{os.getpid()}"
 
     def run(self) -> None:
         """Takes up what a tuner before it left, then works until it is told to stop."""
-        with self._database.write() as session:
-            tuning.orphan_all(session)
+        if self._database.exclusive:
+            with self._database.write() as session:
+                tuning.orphan_all(session)
         while not self._stop.is_set():
-            mark = self._database.change_mark()
-            job = self._lease()
-            if job is not None:
-                self._tune(job)
-            else:
-                self._idle(mark)
+            try:
+                self._next()
+            except DatabaseUnavailable as error:
+                _log.warning("waiting for the database: %s", error)
+                self._stop.wait(self._settings.reap_s)
+
+    def _next(self) -> None:
+        """One job, or the time until there may be one."""
+        mark = self._database.change_mark()
+        job = self._lease()
+        if job is not None:
+            self._tune(job)
+        else:
+            self._idle(mark)
 
     def _lease(self) -> JobRow | None:
         now = self._clock()
@@ -73,14 +84,16 @@ class Tuner:
             until = now + self._settings.job_lease_s
             return tuning.lease(session, self._name, live, now, until)
 
-    def _idle(self, mark: int) -> None:
+    def _idle(self, mark: Hashable) -> None:
         """Until the database changes; some things fall due without a change, so not for long."""
-        for _ in range(max(1, round(self._settings.reap_s / self._settings.tick_s))):
-            if self._stop.wait(self._settings.tick_s) or self._database.change_mark() != mark:
+        until = time.monotonic() + self._settings.reap_s
+        while time.monotonic() < until:
+            stopped = self._database.pause(self._stop, self._settings.tick_s)
+            if stopped or self._database.change_mark() != mark:
                 return
 
     def _tune(self, job: JobRow) -> None:
-        """Runs a leased job. However it goes, the job ends or is another tuner's."""
+        """Runs a leased job. However it goes, the job ends or a tuner takes it up again."""
         id, fence = job.id, job.fence
         try:
             with Lease(self._database, id, fence, self._settings.job_lease_s, self._clock):
@@ -90,6 +103,9 @@ class Tuner:
                 tuning.release(session, id, fence)
         except Conflict as error:
             _log.warning("job %s was given up: %s", id, error)
+        except DatabaseUnavailable:
+            _log.warning("job %s is left to whoever leases it next", id)
+            raise
         except TilewrightError as error:
             self._fail(job, str(error))
         except Exception as error:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
+import threading
+from collections.abc import Hashable
 
 from starlette.concurrency import run_in_threadpool
 
 from db.engine import Database
+from db.errors import DatabaseUnavailable
 
 _log = logging.getLogger(__name__)
+_NEVER = threading.Event()
+#: Seconds until a database that did not answer is asked again.
+_RETRY_S = 1.0
 
 
 class Changes:
@@ -44,19 +49,24 @@ class Changes:
 
     async def watch(self) -> None:
         """Looks until it is cancelled."""
-        mark = await run_in_threadpool(self._database.change_mark)
+        mark: Hashable = None
         while True:
             if not self._waiting:
                 self._somebody.clear()
                 await self._somebody.wait()
             await asyncio.sleep(self._tick_s)
             try:
-                seen = await run_in_threadpool(self._database.change_mark)
-            except sqlite3.Error:
+                seen = await run_in_threadpool(self._look)
+            except DatabaseUnavailable as error:
                 # Whoever waits looks again when its time is up, so a miss costs time only.
-                _log.exception("the database's change mark could not be read")
+                _log.warning("the database's change mark could not be read: %s", error)
+                await asyncio.sleep(_RETRY_S)
                 continue
             if seen != mark:
                 mark = seen
                 changed, self._changed = self._changed, asyncio.Event()
                 changed.set()
+
+    def _look(self) -> Hashable:
+        self._database.pause(_NEVER, 0.0)
+        return self._database.change_mark()

@@ -4,10 +4,8 @@ import db
 
 
 @pytest.fixture
-def database(tmp_path):
-    url = f"sqlite:///{tmp_path}/t.db"
-    db.migrate(url)
-    database = db.open(url)
+def database(database_url):
+    database = db.open(database_url)
     yield database
     database.close()
 

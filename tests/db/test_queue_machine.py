@@ -1,11 +1,20 @@
 """Any order of submitting, claiming, reporting and losing keeps what the queue promises."""
 
-import tempfile
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from sqlalchemy import func, select
 
 import db
@@ -25,12 +34,13 @@ RELEASED = Measurement(outcome=Outcome.CANCELLED)
 class Queue(RuleBasedStateMachine):
     """One worker, one job, and a clock that only the rules move."""
 
+    def __init__(self, new_database):
+        super().__init__()
+        self.over, self.new_database = ExitStack(), new_database
+
     @initialize()
     def start(self):
-        self.folder = tempfile.TemporaryDirectory()
-        url = f"sqlite:///{Path(self.folder.name)}/t.db"
-        db.migrate(url)
-        self.database = db.open(url)
+        self.database = db.open(self.over.enter_context(self.new_database()))
         self.now, self.made, self.grants, self.told = 0.0, 0, [], {}
         with self.database.write() as session:
             worker, job = running_job(session, trials=TRIALS)
@@ -38,7 +48,7 @@ class Queue(RuleBasedStateMachine):
 
     def teardown(self):
         self.database.close()
-        self.folder.cleanup()
+        self.over.close()
 
     @rule(n=st.integers(1, 3))
     def submit(self, n):
@@ -110,10 +120,23 @@ class Queue(RuleBasedStateMachine):
         assert set(self.told) <= recorded
 
 
-Queue.TestCase.settings = settings(
-    max_examples=15,
-    stateful_step_count=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-TestQueue = Queue.TestCase
+@contextmanager
+def in_a_file():
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder)}/t.db"
+        db.migrate(url)
+        yield url
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_any_order_keeps_the_promises(kind, request):
+    new = in_a_file if kind == "sqlite" else request.getfixturevalue("postgres").database
+    run_state_machine_as_test(
+        lambda: Queue(new),
+        settings=settings(
+            max_examples=15,
+            stateful_step_count=20,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow],
+        ),
+    )

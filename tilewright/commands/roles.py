@@ -24,6 +24,14 @@ Data = Annotated[
     Path | None,
     typer.Option(help="The data directory; TILEWRIGHT_DATA or ./tilewright-data if omitted."),
 ]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TILEWRIGHT_DATABASE",
+        help="postgresql://USER@HOST/NAME or sqlite:///PATH; the one in the data directory if "
+        "omitted. A password belongs into the variable, or where libpq looks for it.",
+    ),
+]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="TCP port of the server.")]
 
 
@@ -38,11 +46,12 @@ def up(port: Port = connection.DEFAULT_PORT, data: Data = None) -> None:
     raise typer.Exit(run(data or connection.data_directory(), port))
 
 
-def server(
+def server(  # noqa: PLR0913 - one argument for each option
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = connection.DEFAULT_PORT,
     data: Data = None,
+    database: DatabaseUrl = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Allow a host other than the loopback.")
     ] = False,
@@ -58,11 +67,11 @@ def server(
     with _needing("server"):
         from server.app import run
         from server.settings import Settings
-        from tilewright.deployment import database_url, prepare
+        from tilewright.deployment import checked_url, prepare
     folder = data or connection.data_directory()
     try:
         settings = Settings(
-            database_url=database_url(folder),
+            database_url=checked_url(database, folder),
             host=host,
             port=port,
             allow_remote=allow_remote,
@@ -70,21 +79,21 @@ def server(
         )
     except ValueError as error:
         raise RoleError(f"{error} (--allow-remote)") from error
-    prepare(folder, worker_token)
+    prepare(folder, worker_token, database)
     run(settings)
 
 
-def tuner(data: Data = None) -> None:
+def tuner(data: Data = None, database: DatabaseUrl = None) -> None:
     """Run the tuner: it leases jobs from the database and searches."""
     _begin()
     with _needing("tuner"):
         from server.services.tuner import run
         from server.settings import Settings
-        from tilewright.deployment import database_path, database_url
+        from tilewright.deployment import checked_url, database_path
     folder = data or connection.data_directory()
-    if not database_path(folder).exists():
+    if database is None and not database_path(folder).exists():
         raise RoleError(f"no database in {folder}: start `tilewright server` on it first")
-    raise typer.Exit(run(Settings(database_url=database_url(folder))))
+    raise typer.Exit(run(Settings(database_url=checked_url(database, folder))))
 
 
 def worker(  # noqa: PLR0913 - one argument for each option
