@@ -15,9 +15,11 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tests.codegen.native import targets_here
+from tests.differential.apart import KNOWN_ABORT, apart
 from tests.differential.on_device import is_bound, kernels, launched
 from tests.differential.pairs import Pair, compiled, differing, draw, interpreted
 from tests.differential.sanitized import run_sanitized
@@ -136,8 +138,11 @@ class _Fuzzing:
             self.tally.unsaid[" ".join(words)] += 1
             return
         self.tally.on_device += 1
-        if fails_on_device(pair):
-            self._report(pair, fails_on_device)
+        why = apart(fails_on_device, pair)
+        if KNOWN_ABORT in why:
+            self.tally.aborted += 1
+        elif why:
+            self._report(pair, partial(apart, fails_on_device))
 
     def _report(self, pair: Pair, fails: Callable[[Pair], str]) -> None:
         self.tally.failures += 1

@@ -23,6 +23,8 @@ class Tally:
     def __init__(self) -> None:
         self.pairs = self.factors = self.uneven = self.failures = 0
         self.on_device = self.sanitized = 0
+        #: of those on the device, where the driver aborted by a defect of its own that is known
+        self.aborted = 0
         self.lengths: list[int] = []
         self.steps: Counter[str] = Counter()
         #: those of `steps` that were taken in a program with guards
@@ -56,7 +58,8 @@ class Tally:
     def text(self) -> str:
         """For people."""
         return "\n".join((
-            f"{self.pairs} pairs, {self.failures} failures, {self.on_device} also in OpenCL, "
+            f"{self.pairs} pairs, {self.failures} failures, {self.on_device} also in OpenCL "
+            f"({self.aborted} ended by a known defect of PoCL), "
             f"{self.sanitized} also under sanitizers, {time.monotonic() - self._start:.0f} s",
             f"accepted steps: median {statistics.median(self.lengths)}, "
             f"largest {max(self.lengths)}",
