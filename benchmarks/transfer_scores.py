@@ -54,7 +54,7 @@ def tasks(log: TuningLog, name: str) -> list[Task]:
     found = []
     for workload in by_workload:
         some = [trial for trial in timed if trial.workload == workload]
-        examples = together(examples_in(log, target(name), some))
+        examples = together(list(examples_in(log, target(name), some)))
         shown = log.workload(workload).names.get("program", workload)
         found.append(Task(shown, workload, examples))
     return found

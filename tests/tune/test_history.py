@@ -16,7 +16,7 @@ from tuner.schedule.steps import schedule_to_json
 from tuner.space.build import space_of
 from tuner.target import target
 from tuner.tune import history as module
-from tuner.tune.history import fair, history, relatives
+from tuner.tune.history import History, fair, relatives
 from tuner.tune.job import State
 
 HERE = Setup(MACHINE, GENERATOR, COMPILER)
@@ -85,12 +85,24 @@ def logged(log, work, hardware, n, setup=HERE, prefix=""):
 def test_examples_have_the_features_of_what_was_timed():
     log = MemoryLog()
     space, points = logged(log, MATMUL, AVX512, 30)
-    found = history(log, AVX512, [], HERE)
-    assert found.extent == 30
-    assert set(found.examples.group) == {f"{MATMUL.hash}/{AVX512.name}/{MACHINE}/{GENERATOR}/cc 1"}
-    order = np.argsort(found.examples.seconds)
+    past = History(log, AVX512, [], HERE)
+    found = past.examples()
+    assert past.extent == 30
+    assert set(found.group) == {f"{MATMUL.hash}/{AVX512.name}/{MACHINE}/{GENERATOR}/cc 1"}
+    order = np.argsort(found.seconds)
     table = FeatureTable(MATMUL.program, space, AVX512).of(points)
-    np.testing.assert_array_equal(found.examples.table[order], table)
+    np.testing.assert_array_equal(found.table[order], table)
+
+
+def test_a_part_is_one_workload_and_all_parts_are_all():
+    log = MemoryLog()
+    for work, n in ((MATMUL, 10), (SOFTMAX, 20)):
+        logged(log, work, AVX512, n)
+    past, at_once = (History(log, AVX512, [], HERE) for _ in range(2))
+    assert [past.load_some() for _ in range(3)] == [True, True, False]
+    for found in (past.examples(), past.examples()):
+        np.testing.assert_array_equal(found.table, at_once.examples().table)
+        assert len(found) == 30
 
 
 def test_own_workloads_are_left_out_on_this_setup_only():
@@ -98,7 +110,7 @@ def test_own_workloads_are_left_out_on_this_setup_only():
     logged(log, MATMUL, AVX512, 10)
     logged(log, SOFTMAX, AVX512, 10)
     logged(log, MATMUL, AVX512, 10, OTHER, "other/")
-    groups = set(history(log, AVX512, [MATMUL.hash], HERE).examples.group)
+    groups = set(History(log, AVX512, [MATMUL.hash], HERE).examples().group)
     assert {g.split("/")[0] for g in groups if "f1:other" not in g} == {SOFTMAX.hash}
     assert {g.split("/")[0] for g in groups if "f1:other" in g} == {MATMUL.hash}
 
@@ -107,10 +119,10 @@ def test_a_new_target_starts_from_its_relatives(monkeypatch):
     log = MemoryLog()
     logged(log, MATMUL, AVX512, 20)
     logged(log, SOFTMAX, AVX2, 10)
-    groups = history(log, AVX2, [MATMUL.hash], HERE).examples.group
+    groups = History(log, AVX2, [MATMUL.hash], HERE).examples().group
     assert [g.split("/")[1] for g in groups] == [AVX2.name] * 10 + [AVX512.name] * 20
     monkeypatch.setattr(module, "MAX_TRIALS", 10)
-    groups = history(log, AVX2, [MATMUL.hash], HERE).examples.group
+    groups = History(log, AVX2, [MATMUL.hash], HERE).examples().group
     assert [g.split("/")[1] for g in groups] == [AVX2.name] * 10
 
 
@@ -118,14 +130,14 @@ def test_features_are_computed_once_in_a_process(monkeypatch):
     work = workload("matmul", m=40, n=40, k=24)
     log = MemoryLog()
     logged(log, work, AVX512, 12)
-    first = history(log, AVX512, [], HERE)
+    first = History(log, AVX512, [], HERE).examples()
 
     def fail(*_):
         raise AssertionError("computed again")
 
     monkeypatch.setattr(module, "_computed", lambda text, hardware, new: fail() if new else {})
-    again = history(log, AVX512, [], HERE)
-    np.testing.assert_array_equal(first.examples.table, again.examples.table)
+    again = History(log, AVX512, [], HERE).examples()
+    np.testing.assert_array_equal(first.table, again.table)
 
 
 def test_what_this_version_cannot_read_is_left_out():
@@ -139,9 +151,9 @@ def test_what_this_version_cannot_read_is_left_out():
                purpose=Purpose.SEARCH, measurement=timed)
         for i, hash in enumerate(["w1:old", MATMUL.hash])
     ])  # fmt: skip
-    found = history(log, AVX512, [], HERE)
-    assert len(found.examples) == 10
-    assert found.examples.table.shape == (10, len(FEATURES))
+    found = History(log, AVX512, [], HERE).examples()
+    assert len(found) == 10
+    assert found.table.shape == (10, len(FEATURES))
 
 
 @pytest.mark.parametrize("word", [FEATURE_VERSION.encode(), b"tilewright_extent"])

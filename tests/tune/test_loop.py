@@ -188,7 +188,8 @@ def test_other_workloads_teach_the_first_round(monkeypatch):
     monkeypatch.setattr(
         learner, "fit", lambda examples, seed: taught.append(examples) or fit(examples, seed)
     )
-    later = FakeBench([SOFTMAX], log=bench.log, job="later")
+    later = FakeBench([MATMUL, SOFTMAX], job="later")
+    later.log.append(bench.log.records(RecordFilter()))
     tune(replace(job(SOFTMAX, trials=12), id="later"), later.log, later, Silence(), later.clock)
     assert len(taught[0]) == 3 * ROUND
     assert set(taught[0].group) == {f"{MATMUL.hash}/{AVX512.name}/{MACHINE}/{GENERATOR}/{COMPILER}"}

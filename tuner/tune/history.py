@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 
 import numpy as np
@@ -59,33 +58,48 @@ def examples_of(
     return Examples(table.of(points), seconds, (group,) * len(points))
 
 
-@dataclass(frozen=True, slots=True)
 class History:
-    """What a job starts from."""
+    """What a job starts from: timed trials on the target `hardware`, but for those of workloads
+    `own` on this very setup; where they are fewer than MAX_TRIALS, those of its nearest relatives
+    as well. Loaded a workload at a time: in a new process the features of all take seconds."""
 
-    examples: Examples
-    #: sequence of the last record among them, 0 where there is none
-    extent: int
+    def __init__(self, log: TuningLog, hardware: Target, own: Sequence[str], setup: Setup) -> None:
+        self._log, self._hardware, self._own, self._setup = log, hardware, own, setup
+        self._parts: list[Examples] = []
+        self._loading = self._load()
+        #: sequence of the last record among those loaded, 0 where there is none
+        self.extent = 0
 
+    def load_some(self) -> bool:
+        """Loads the trials of one more workload; False where there is none left."""
+        part = next(self._loading, None)
+        self._parts += [] if part is None else [part]
+        return part is not None
 
-def history(log: TuningLog, hardware: Target, own: Sequence[str], setup: Setup) -> History:
-    """Timed trials on the target `hardware`, but for those of workloads `own` on this very setup;
-    where they are fewer than MAX_TRIALS, those of its nearest relatives as well."""
-    parts: list[Examples] = []
-    extent = 0
-    for relative in (hardware, *relatives(hardware, log.targets())):
-        left = MAX_TRIALS - sum(map(len, parts))
-        if left <= 0:
-            break
-        found = [
-            trial
-            for trial in log.timed(relative.name)
-            if relative != hardware or trial.workload not in own or trial.setup != setup
-        ]
-        chosen = fair(found, left)
-        extent = max([extent, *(trial.sequence for trial in chosen)])
-        parts += examples_in(log, relative, chosen)
-    return History(together(parts), extent)
+    def examples(self) -> Examples:
+        """All of them; loads what is left."""
+        while self.load_some():
+            pass
+        self._parts = [together(self._parts)]
+        return self._parts[0]
+
+    def _load(self) -> Iterator[Examples]:
+        hardware, left = self._hardware, MAX_TRIALS
+        for relative in (hardware, *relatives(hardware, self._log.targets())):
+            if left <= 0:
+                return
+            found = [
+                trial
+                for trial in self._log.timed(relative.name)
+                if relative != hardware
+                or trial.workload not in self._own
+                or trial.setup != self._setup
+            ]
+            chosen = fair(found, left)
+            self.extent = max([self.extent, *(trial.sequence for trial in chosen)])
+            for part in examples_in(self._log, relative, chosen):
+                left -= len(part)
+                yield part
 
 
 def relatives(hardware: Target, names: frozenset[str]) -> list[Target]:
@@ -138,22 +152,20 @@ def _group(workload: str, hardware: Target, setup: Setup) -> str:
     return "/".join(parts)
 
 
-def examples_in(log: TuningLog, hardware: Target, trials: Sequence[Timed]) -> list[Examples]:
-    """Examples of the trials, for each workload."""
+def examples_in(log: TuningLog, hardware: Target, trials: Sequence[Timed]) -> Iterator[Examples]:
+    """Examples of the trials, workload by workload."""
     by_workload: dict[str, list[Record]] = {}
     for record in log.records(RecordFilter(ids=frozenset(trial.id for trial in trials))):
         by_workload.setdefault(record.workload, []).append(record)
-    parts = []
     for workload, records in by_workload.items():
         rows = _ROWS.of(log.workload(workload).text, hardware, records)
         found = [record for record in records if record.id in rows]
         if found:
-            parts.append(Examples(
+            yield Examples(
                 np.stack([rows[record.id] for record in found]),
                 np.array([seconds_of(record) for record in found]),
                 tuple(_group(workload, hardware, Setup.of(record)) for record in found),
-            ))  # fmt: skip
-    return parts
+            )
 
 
 class _Rows:

@@ -2,7 +2,8 @@
 
 A scheduler says whose round is next. Two rounds are in flight, so that the machine measures one
 while the model learns from the one before: round n is asked with a model of rounds up to n - 2,
-whatever order the results come in.
+whatever order the results come in. The first two may be asked with what an earlier job has saved
+(tuner.tune.learner), so that the machine need not wait for the log.
 """
 
 from __future__ import annotations
@@ -186,8 +187,11 @@ class _Tuning:
                 return
             if self._complete():
                 self._tell()
-            else:
-                self._collect(self._deadline)
+                continue
+            # What to learn from is loaded while the first rounds are measured.
+            with self._spent.on("model"):
+                loading = self._learner.load_some()
+            self._collect(self._clock() if loading else self._deadline)
 
     def _ask(self) -> None:
         """Fills up the rounds in flight."""
