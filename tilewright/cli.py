@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import httpx
 import typer
 
-from tilewright.commands import jobs, log, roles, schedules
+from tilewright.commands import databases, jobs, log, roles, schedules
 from tilewright.commands.tune import tune
 from tuner.errors import TilewrightError
 
@@ -34,6 +34,7 @@ for command in (
     app.command()(command)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(log.app, name="log")
+app.add_typer(databases.app, name="db")
 
 
 def run(

@@ -41,7 +41,7 @@ class RoleError(TilewrightError):
 
 def up(port: Port = connection.DEFAULT_PORT, data: Data = None) -> None:
     """Run server, tuner and worker on this machine, on SQLite, until Ctrl-C."""
-    with _needing("server,tuner"):
+    with needing("server,tuner"):
         from tilewright.up import run
     raise typer.Exit(run(data or connection.data_directory(), port))
 
@@ -64,7 +64,7 @@ def server(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """Run the REST server. Migrates the database first and leaves the tokens in files."""
     _begin()
-    with _needing("server"):
+    with needing("server"):
         from server.app import run
         from server.settings import Settings
         from tilewright.deployment import checked_url, prepare
@@ -86,7 +86,7 @@ def server(  # noqa: PLR0913 - one argument for each option
 def tuner(data: Data = None, database: DatabaseUrl = None) -> None:
     """Run the tuner: it leases jobs from the database and searches."""
     _begin()
-    with _needing("tuner"):
+    with needing("tuner"):
         from server.services.tuner import run
         from server.settings import Settings
         from tilewright.deployment import checked_url, database_path
@@ -154,7 +154,7 @@ def _begin() -> None:
 
 
 @contextlib.contextmanager
-def _needing(extra: str) -> Iterator[None]:
+def needing(extra: str) -> Iterator[None]:
     """Say which extra to install where a package is missing."""
     try:
         yield
