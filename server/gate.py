@@ -11,7 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from db import tokens
 from db.engine import Database
+from db.errors import DatabaseUnavailable
 from db.tokens import TokenRole
+from server import problems
 from server.problems import Problem
 
 #: Paths that need no token: a supervisor has none, and they tell nothing.
@@ -45,6 +47,9 @@ class Gate:
         except Problem as problem:
             headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
             await problem.response(headers)(scope, receive, send)
+            return
+        except DatabaseUnavailable as error:
+            await problems.unavailable(error)(scope, receive, send)
             return
         if scope["path"] not in STREAMED:
             receive = self._limited(receive)

@@ -103,8 +103,13 @@ async def _refusal(request: Request, error: Exception) -> Response:
         return await _internal(request, error)
 
 
-async def _unavailable(request: Request, error: Exception) -> Response:
-    _log.warning("%s %s: %s", request.method, request.url.path, error)
+async def _unavailable(_request: Request, error: Exception) -> Response:
+    return unavailable(error)
+
+
+def unavailable(error: Exception) -> Response:
+    """The answer while the database does not answer; what is wrong is for the log alone."""
+    _log.warning("%s", error)
     problem = Problem("not-ready", 503, "the database does not answer; try it again")
     return problem.response({"Retry-After": "1"})
 

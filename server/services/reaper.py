@@ -6,12 +6,12 @@ import asyncio
 import logging
 
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.concurrency import run_in_threadpool
 
 from db import jobs, leases
 from db.clock import Clock
 from db.engine import Database
 from db.errors import DatabaseUnavailable
+from server.services.threads import in_thread
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Reaper:
         """Passes until it is cancelled; one that fails is logged, and the next one tries again."""
         while True:
             try:
-                await run_in_threadpool(self.once)
+                await in_thread(self.once)
             except (SQLAlchemyError, DatabaseUnavailable):
                 _log.exception("a pass over overdue leases failed")
             await asyncio.sleep(self._every_s)

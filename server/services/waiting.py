@@ -11,10 +11,9 @@ import logging
 import threading
 from collections.abc import Hashable
 
-from starlette.concurrency import run_in_threadpool
-
 from db.engine import Database
 from db.errors import DatabaseUnavailable
+from server.services.threads import in_thread
 
 _log = logging.getLogger(__name__)
 _NEVER = threading.Event()
@@ -56,7 +55,7 @@ class Changes:
                 await self._somebody.wait()
             await asyncio.sleep(self._tick_s)
             try:
-                seen = await run_in_threadpool(self._look)
+                seen = await in_thread(self._look)
             except DatabaseUnavailable as error:
                 # Whoever waits looks again when its time is up, so a miss costs time only.
                 _log.warning("the database's change mark could not be read: %s", error)

@@ -62,9 +62,15 @@ class Server:
 def serving(folder, pristine, **changes):
     """A Server on `folder`'s database, which is made if it is not there."""
     path, secrets = pristine
-    url = f"sqlite:///{folder}/t.db"
     if not (folder / "t.db").exists():
         shutil.copy(path, folder / "t.db")
+    with serving_at(f"sqlite:///{folder}/t.db", secrets, **changes) as running:
+        yield running
+
+
+@contextmanager
+def serving_at(url, secrets, **changes):
+    """A Server on a database that has these tokens."""
     clock = Clock()
     app = create_app(Settings(database_url=url, **{**FAST, **changes}), clock)
     config = uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1)
@@ -92,11 +98,16 @@ def pristine(tmp_path_factory):
     """A database with a token for each role, to copy; and the tokens."""
     path = tmp_path_factory.mktemp("pristine") / "t.db"
     db.migrate(f"sqlite:///{path}")
-    database = db.open(f"sqlite:///{path}")
+    return path, make_tokens(f"sqlite:///{path}")
+
+
+def make_tokens(url):
+    """Role -> a new token of it."""
+    database = db.open(url)
     with database.write() as session:
         secrets = {str(r): tokens.create(session, f"test {r}", r, 0.0) for r in TokenRole}
     database.close()
-    return path, secrets
+    return secrets
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ WORKLOAD = {"op": "softmax", "sizes": {"rows": 24, "cols": 96}}
 class Machine(threading.Thread):
     """A worker whose times follow from the schedules; every seventh candidate crashes."""
 
-    def __init__(self, server, outcome=None):
+    def __init__(self, server, outcome=None, name="box"):
         super().__init__()
-        self.worker, self.outcome = FakeWorker(server), outcome
+        self.worker, self.outcome = FakeWorker(server, name), outcome
         self.over = threading.Event()
         self.measured = []
 
