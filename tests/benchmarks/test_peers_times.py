@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from xml.etree import ElementTree
 
 import pytest
 
@@ -91,6 +92,7 @@ def test_a_row_is_written_with_what_it_takes_to_read_it_alone() -> None:
 
 def test_the_picture_has_a_dot_for_each_peer_and_row_and_none_beyond_the_axis() -> None:
     picture = plot.svg([row(torch=2.0, numpy=100.0, **{OURS: 1.0}), row("W7", torch=1.0)])
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
     assert "<title>torch 2.00</title>" in picture
     assert "<title>numpy 100.00</title>" in picture
     assert picture.count("<circle") == 2 + 2  # the legend, and W1: W7 has nothing of ours
