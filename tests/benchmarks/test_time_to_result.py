@@ -55,3 +55,9 @@ def test_a_result_that_was_not_reached_has_no_ratio() -> None:
     assert (lost.goal, lost.ratio, lost.to_json()["ratio"]) == (None, None, None)
     assert lost.cells()[5:7] == ["not reached", ""]
     assert len(lost.cells()) == len(HEAD)
+
+
+def test_trials_are_also_compared_as_they_were_recorded() -> None:
+    found = race(tvm_now_s=0.5, ours_now_s=1.0, served_s=1.0)
+    assert found.claimed == CURVE[1]
+    assert found.cells()[-1] == "4.0 s (4)"

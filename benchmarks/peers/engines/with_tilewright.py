@@ -17,7 +17,7 @@ def start(threads: int, folder: Path) -> Engine:
     def prepare(work: PeerWorkload, inputs: list[Array]) -> Ready:
         path = found.place(folder, "tilewright", work.name, threads) / found.KERNEL
         if not path.exists():
-            raise Unsupported(f"nothing served yet for {work.name} with {threads} threads")
+            raise Unsupported("nothing served yet with so many threads")
         output = aligned(work.output)
         kernel = load(path.read_text("utf-8"))
         return Ready(kernel.bind(*inputs, out=output), lambda: output)

@@ -19,7 +19,7 @@ def start(threads: int, folder: Path) -> Engine:
     def prepare(work: PeerWorkload, inputs: list[Array]) -> Ready:
         stored = found.place(folder, "tvm", work.name, threads)
         if not (stored / found.LIBRARY).exists():
-            raise Unsupported(f"nothing tuned yet for {work.name} with {threads} threads")
+            raise Unsupported("nothing tuned yet with so many threads")
         module = tvm.runtime.load_module(str(stored / found.LIBRARY))
         arrays = [tvm.runtime.from_dlpack(array) for array in inputs]
         result = tvm.runtime.tensor(np.zeros(work.output, np.float32))
