@@ -23,7 +23,7 @@ from rich.console import Console
 
 from benchmarks.peers import found, plot, serving, times
 from benchmarks.peers.catalogue import WORKLOADS, PeerWorkload
-from benchmarks.peers.setup import PEERS, TVM_TRIALS, Setup, interpreter, measure, names_of
+from benchmarks.peers.setup import PEERS, TVM_TRIALS, Setup, cpus, interpreter, measure, names_of
 from benchmarks.peers.times import OURS, Row
 from tilewright import output
 
@@ -71,6 +71,7 @@ def main() -> int:
     setup = Setup(dict(given.python), given.folder)
     works = [WORKLOADS[name] for name in given.only]
     counts = [int(threads) for threads in given.threads]
+    cpus(max(counts))
     tune(setup, [(work, threads) for threads in counts for work in works], given, console)
     names = tuple(name for name in PEERS if name not in given.skip)
     path = given.folder / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.jsonl"

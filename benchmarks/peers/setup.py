@@ -65,8 +65,15 @@ class Setup:
 
 
 def cpus(threads: int) -> str:
-    """The cores that so many threads are timed on, like 1,0."""
-    return ",".join(map(str, measuring_cpus()[:threads]))
+    """The cores that so many threads are timed on, like 1,0. Raises SystemExit where this process
+    may use fewer."""
+    usable = measuring_cpus()
+    if threads > len(usable):
+        raise SystemExit(
+            f"bench-peers: {threads} threads need as many cores, this process may use "
+            f"{len(usable)}: give --threads {len(usable)}"
+        )
+    return ",".join(map(str, usable[:threads]))
 
 
 def measure(

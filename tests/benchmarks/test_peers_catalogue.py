@@ -11,6 +11,7 @@ import pytest
 from benchmarks.peers import found
 from benchmarks.peers.__main__ import arguments
 from benchmarks.peers.catalogue import WORKLOADS, PeerWorkload
+from benchmarks.peers.setup import cpus
 from tuner.frontends.catalogue import program_for
 from tuner.frontends.text import parse
 from tuner.ir.visit import outputs
@@ -70,3 +71,11 @@ def test_what_is_not_there_is_refused(
     with pytest.raises(SystemExit):
         arguments(words)
     assert said in capsys.readouterr().err
+
+
+def test_more_threads_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.peers.setup.measuring_cpus", lambda: (3, 2))
+    assert cpus(1) == "3"
+    assert cpus(2) == "3,2"
+    with pytest.raises(SystemExit, match="3 threads need as many cores, this process may use 2"):
+        cpus(3)
