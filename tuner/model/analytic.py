@@ -1,9 +1,10 @@
 """A machine model without data: how many cycles a kernel takes, from its features alone.
 
-A nest computes no faster than its arithmetic, its waiting accumulations and its loads allow; what
-moves between caches is paid for on top, since one core hides little of it behind full units. The
-coefficients are those of the machine (tuner.model.machine) that the features of the target name, so
-that rows of several targets may stand in one table.
+A nest computes no faster than its arithmetic, its waiting accumulations and its loads allow, with a
+ragged last tile element by element; what moves between caches is paid for on top, since one core
+hides little of it behind full units. The coefficients are those of the machine
+(tuner.model.machine) that the features of the target name, so that rows of several targets may
+stand in one table.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ def _cycles(table: Floats, machine: Machine) -> Floats:
 
     spilled = column("main_register_share") > 1
     compute = column("cycles_compute") / np.where(spilled, machine.spilled, 1.0)
+    # Those of a ragged tile are counted in whole vectors, but run without.
+    alone = column("main_tail_share") * column("main_arithmetic_share")
+    compute *= 1.0 + machine.ragged * alone * np.maximum(column("main_lanes") - 1.0, 0.0)
     # More lines in one set than it has ways are loaded again and again.
     conflicts = np.maximum(column("main_aliased") / 8.0, 1.0)
     main, rest = (np.maximum(column(f"{part}_threads"), 1.0) for part in ("main", "rest"))

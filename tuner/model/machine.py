@@ -50,6 +50,9 @@ class Machine:
     scalar_cycles: float = 1.0
     #: share of its speed that a nest keeps once its registers are spilled
     spilled: float = 0.35
+    #: share that a ragged tail pays of the price of one instruction for each of its elements; 0 for
+    #: simulated machines, which know no tails
+    ragged: float = 0.0
     #: cycles to begin a team of threads and to wait for its last one, asleep meanwhile
     team_cycles: float = 30000.0
     #: cycles to launch a kernel on a GPU
@@ -86,10 +89,11 @@ class Machine:
         return Peaks(flops_per_s=flops * threads, copy_bytes_per_s=rate)
 
 
-#: Stand for real CPUs and for OpenCL on them, which are one core of a machine that is not known.
+#: Stand for real CPUs and for OpenCL on them, which are one core of a machine that is not known. It
+#: begins about twice as many scalar instructions in a cycle as wide ones (docs/cost-model.md).
 GENERIC_CPU = Machine(
     name="generic-cpu", doc="a core of a server CPU as measured on AVX-512 machines",
-    clock_hz=3e9, cores=256, into_l1=48.0, into_l2=20.0, into_l3=6.0,
+    clock_hz=3e9, cores=256, into_l1=48.0, into_l2=20.0, into_l3=6.0, ragged=0.5,
 )  # fmt: skip
 
 _AMD_GUIDE = "AMD's software optimization guide for the family"
