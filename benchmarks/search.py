@@ -132,7 +132,7 @@ def real(asked: Json, strategy: str, seed: int) -> Curve:
             follow(client, client.post("/v1/jobs", job), console)
         trials = RANDOM_TRIALS if name == "random" else EVOLVED_TRIALS
         job = client.post("/v1/jobs", _job([asked], trials, name, seed))
-        return _curve_of(client, follow(client, job, console))
+        return curve_of(client, follow(client, job, console))
 
 
 def _job(workloads: list[Json], trials: int, strategy: str, seed: int) -> Json:
@@ -140,7 +140,8 @@ def _job(workloads: list[Json], trials: int, strategy: str, seed: int) -> Json:
     return {"workloads": workloads, "budget": budget, "strategy": strategy, "seed": seed}
 
 
-def _curve_of(client: HttpClient, job: Json) -> Curve:
+def curve_of(client: HttpClient, job: Json) -> Curve:
+    """The trials of a job, in the order in which they were recorded."""
     records = list(client.pages("/v1/records", 100_000, job=job["id"], purpose="search"))
     started = datetime.fromisoformat(job["started_at"])
     at_s = [(datetime.fromisoformat(r["created_at"]) - started).total_seconds() for r in records]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,9 +116,9 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     return f"{middle:.{digits}f} ({min(values):.{digits}f} … {max(values):.{digits}f})"
 
 
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of Markdown."""
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table of Markdown, each row as it comes."""
     print("| " + " | ".join(heads) + " |")
-    print("|" + "---|" * len(heads))
+    print("|" + "---|" * len(heads), flush=True)
     for row in rows:
         print("| " + " | ".join(row) + " |", flush=True)
