@@ -49,7 +49,7 @@ def test_threaded_targets() -> None:
     assert eight.flags == (*alone.flags, "-fopenmp")
     assert target("cpu-avx2-8t") == eight
     for name in ("cpu-avx2-0t", "cpu-avx2-257t", "cpu-avx2-08t", "cpu-mmx-2t", "cpu-avx2-2"):
-        with pytest.raises(TargetError, match="each with 2 to 256 threads as in"):
+        with pytest.raises(TargetError, match="each -1t also with 2 to 256 threads as in"):
             target(name)
 
 
