@@ -49,7 +49,8 @@ def export(folder, pristine, count):
     """The canonical export of a job of several rounds that so many faulty workers measured."""
     device = Device(
         machine=MACHINES["zen2"], noise=0.05, quick=True,
-        faults=read_faults("crash=0.1,disconnect=0.1"),
+        # One candidate disconnects: a third lease lost sets others aside too, by who leased what.
+        faults=read_faults("crash=0.1,disconnect=0.08"),
     )  # fmt: skip
     with serving(folder, pristine) as server:
         job, records = finished(server, "sim-zen2-1t", device, count, trials=40)
@@ -86,4 +87,5 @@ def test_one_worker_tunes_a_job(server, target):
 @pytest.mark.parametrize("count", [4, 16])
 def test_many_workers_with_faults_export_what_one_does(tmp_path, pristine, alone, count):
     assert '"crash"' in alone
+    assert '"worker_lost"' not in alone
     assert export(tmp_path, pristine, count) == alone
