@@ -28,6 +28,9 @@ Array = NDArray[Any]
 
 #: seconds that the compiler may take
 BUILD_LIMIT_S = 120.0
+#: As workers measure: a thread that waits spins for a little, as waking it takes longer than many a
+#: kernel, and then sleeps, so that it takes no core from others (decision 11).
+WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 _HEADER = re.compile(
     r"/\* (?P<name>tw_\w+)\n \* workload \S+, target (?P<target>\S+), generator \S+\n"
     r" \* parameters:\n(?P<parameters>(?: \*     \w+: [^\n]*\n)+)"
@@ -105,8 +108,8 @@ class Kernel:
         self.outputs = tuple(p for p in self.header.parameters if p.written)
         path = built(source, self.header)
         if "-fopenmp" in self.header.arguments:
-            # as it was measured: a thread that spins at a barrier takes a core from the others
-            os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+            for name, value in WAITING.items():
+                os.environ.setdefault(name, value)
         library = ctypes.CDLL(str(path))
         size = getattr(library, f"{self.header.name}_workspace_bytes")
         size.restype = ctypes.c_size_t

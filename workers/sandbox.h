@@ -59,6 +59,7 @@ static void prepare_threads(const char *list, int threads) {
     }
     setenv("OMP_NUM_THREADS", number, 1);
     setenv("OMP_WAIT_POLICY", "passive", 1);
+    setenv("GOMP_SPINCOUNT", "10000", 1); /* tilewright/kernels.py says the same, and why */
     setenv("OMP_DYNAMIC", "false", 1);
     setenv("OMP_STACKSIZE", "8M", 1);
     setenv("OMP_PROC_BIND", "true", 1);

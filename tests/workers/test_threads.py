@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import require
 from tests.workers.kernels import MATMUL, kernel, matmul_body
+from tilewright.kernels import WAITING
 from tuner.codegen.kernel import generate
 from tuner.errors import CodegenError, ProgramError, TargetError
 from tuner.frontends.text import parse
@@ -100,7 +101,7 @@ def test_one_thread_runs_parallel_loops_as_plain_ones() -> None:
 
 
 @two_cores
-def test_each_thread_has_a_core_and_sleeps_while_it_waits(run_kernel: Run) -> None:
+def test_each_thread_has_a_core_and_soon_sleeps_while_it_waits(run_kernel: Run) -> None:
     body = """
     int cpu[2] = {-1, -1}, team = 0;
     #pragma omp parallel for num_threads(2) schedule(static)
@@ -109,8 +110,10 @@ def test_each_thread_has_a_core_and_sleeps_while_it_waits(run_kernel: Run) -> No
         if (t == 0) team = omp_get_num_threads();
     }
     if (team != 2 || cpu[0] == cpu[1]) return 2;
-    if (strcmp(getenv("OMP_WAIT_POLICY"), "passive")) return 3;
-    """
+    """ + "".join(
+        f'    if (!getenv("{name}") || strcmp(getenv("{name}"), "{value}")) return 3;\n'
+        for name, value in WAITING.items()
+    )
     source = kernel("tw_team", body + matmul_body(), _DECLARED, flags=_OPENMP)
     measured = run_kernel(replace(source, threads=2))
     assert measured.outcome is Outcome.OK, measured.detail
