@@ -53,8 +53,8 @@ class Machine:
     #: share that a ragged tail pays of the price of one instruction for each of its elements; 0 for
     #: simulated machines, which know no tails
     ragged: float = 0.0
-    #: cycles to begin a team of threads and to wait for its last one, asleep meanwhile
-    team_cycles: float = 30000.0
+    #: cycles to begin a team of threads that wait spinning, and to wait for its last one
+    team_cycles: float = 3000.0
     #: cycles to launch a kernel on a GPU
     launch_cycles: float = 0.0
 
