@@ -36,6 +36,19 @@ def test_a_comparison_names_the_bar_and_who_reached_it(capsys):
     assert cold.endswith("| 1 of 2 |")
 
 
+def test_what_was_served_is_compared_where_it_is_known(capsys):
+    def curves(*served):
+        return [Curve([4.0], [1.0], seconds) for seconds in served]
+
+    known = {"random": curves(2.0, 4.0, 8.0), "evolutionary, cold": curves(2.5, 5.0)}
+    search.compare_served(known)
+    *_, random, cold = capsys.readouterr().out.splitlines()
+    assert random == "| random | 4000.0000 ms | 0.50 (0.25 … 1.00) | 1.000 | 2 of 3 |"
+    assert cold == "| evolutionary, cold | 3750.0000 ms | 0.60 (0.40 … 0.80) | 1.067 | 1 of 2 |"
+    search.compare_served({**known, "evolutionary, cold": curves(None)})
+    assert capsys.readouterr().out == ""
+
+
 def test_a_simulated_search_only_gets_faster(monkeypatch):
     monkeypatch.setattr(search, "EVOLVED_TRIALS", 8)
     monkeypatch.setattr(search, "RANDOM_TRIALS", 8)
