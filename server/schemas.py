@@ -116,6 +116,11 @@ class ScheduleOut(BaseModel):
     peak_share: float | None
     verified: bool
     ties: list[str]
+    prepare_s: float | None = Field(
+        description="of making once, ahead of all calls, what depends on constants alone; in no "
+        "median. None where nothing does"
+    )
+    prepared_bytes: int
     source_url: str
     program_url: str
 

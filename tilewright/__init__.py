@@ -17,7 +17,8 @@ program text.
 from tilewright.client import Event, ServiceError
 from tilewright.clients import AsyncClient, Client
 from tilewright.connection import ConnectionUnknown
-from tilewright.kernels import Kernel, KernelError, load
+from tilewright.kernel_header import KernelError
+from tilewright.kernels import Kernel, load
 from tilewright.language import (
     bf16,
     buffer,

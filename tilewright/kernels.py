@@ -5,89 +5,27 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import re
-import shlex
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tuner.dtypes import BF16, DTYPES, DType
-from tuner.errors import TilewrightError
+from tilewright.kernel_header import Array, Header, KernelError, Parameter, read_header
+from tilewright.preparation import Preparation, Prepared
 from tuner.target import target
 from workers.fingerprint import look
 from workers.toolchain import Compiler, cache_dir, find_compiler
 
-Array = NDArray[Any]
-
 #: seconds that the compiler may take
 BUILD_LIMIT_S = 120.0
+
 #: As workers measure: a thread that waits spins for a little, as waking it takes longer than many a
 #: kernel, and then sleeps, so that it takes no core from others (decision 11).
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
-_HEADER = re.compile(
-    r"/\* (?P<name>tw_\w+)\n \* workload \S+, target (?P<target>\S+), generator \S+\n"
-    r" \* parameters:\n(?P<parameters>(?: \*     \w+: [^\n]*\n)+)"
-    r".*?^ \* build:\n \*     gcc (?P<arguments>[^\n]*)\n",
-    re.DOTALL | re.MULTILINE,
-)
-_PARAMETER = re.compile(r" \*     (\w+): (\w+)\[([\d, ]+)\](, written)?")
-
-
-class KernelError(TilewrightError):
-    """A text that is no kernel, a machine that cannot run it, or arrays that it does not take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One array that a kernel takes."""
-
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-    #: does the kernel write it? Then it is an output.
-    written: bool
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
-
-    def check(self, array: object) -> Array:
-        """`array`, if the kernel can take it. Raises KernelError with what to do about it."""
-        if not isinstance(array, np.ndarray):
-            raise KernelError(f"{self}: expected a numpy array, found {type(array).__name__}")
-        if array.dtype != self.dtype.numpy:
-            to = (
-                "tilewright.bf16_bits(…)"
-                if self.dtype == BF16
-                else f".astype('{self.dtype.numpy}')"
-            )
-            raise KernelError(f"{self}: found dtype {array.dtype}; convert it: {to}")
-        if array.shape != self.shape:
-            raise KernelError(f"{self}: found shape {array.shape}; a kernel's shapes are fixed")
-        if not (array.flags.c_contiguous and array.flags.aligned):
-            raise KernelError(
-                f"{self}: not contiguous in C order, or not aligned; use np.ascontiguousarray(…)"
-            )
-        if self.written and not array.flags.writeable:
-            raise KernelError(f"{self}: the array is read-only; an output is written")
-        return array
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What a kernel's text says of itself."""
-
-    name: str
-    target: str
-    #: of the compiler, the names of the files among them
-    arguments: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
 
 
 class Kernel:
@@ -95,6 +33,8 @@ class Kernel:
 
         y = kernel(x, w)            # outputs are allocated: one array, or a tuple of several
         kernel(x, w, out=y)         # or given
+        ready = kernel.prepare(w)   # what depends on constants alone is made here,
+        y = ready(x)                # and not in each call
 
     Arrays are checked, never converted or copied; those of bf16 are uint16, its bits.
     Calls from several threads may overlap.
@@ -106,6 +46,7 @@ class Kernel:
         self.header = read_header(source, names)
         self.inputs = tuple(p for p in self.header.parameters if not p.written)
         self.outputs = tuple(p for p in self.header.parameters if p.written)
+        self.constants = tuple(p for p in self.inputs if p.constant)
         path = built(source, self.header)
         if "-fopenmp" in self.header.arguments:
             for name, value in WAITING.items():
@@ -115,6 +56,7 @@ class Kernel:
         size.restype = ctypes.c_size_t
         self._workspace_bytes = int(size())
         self._run = getattr(library, self.header.name)
+        self._preparation = Preparation(library, self.header.name)
         self._of_thread = threading.local()
 
     def __call__(
@@ -123,6 +65,15 @@ class Kernel:
         """The outputs. Raises KernelError where an array is not what the program declares."""
         return self.bind(*arrays, out=out, **named)()
 
+    def prepare(self, *arrays: Array, **named: Array) -> Prepared:
+        """The kernel on these constants, in the program's order or by name: a call of what is
+        returned takes the other inputs. A call of the kernel itself prepares each time.
+
+        Raises KernelError where one is missing or is not what the program declares.
+        """
+        given = _given(self, self.constants, arrays, named)
+        return Prepared(self, self._preparation, _checked(self, self.constants, given))
+
     def bind(
         self, *arrays: Array, out: Array | Sequence[Array] | None = None, **named: Array
     ) -> Callable[[], Any]:
@@ -130,9 +81,28 @@ class Kernel:
 
         Every call writes the same outputs. Raises KernelError as a call does.
         """
-        given = dict(zip((p.name for p in self.inputs), arrays, strict=False)) | named
-        if len(arrays) > len(self.inputs) or len(given) != len(arrays) + len(named):
-            raise KernelError(f"{self}: an input is given twice, or there are too many")
+        return self._bound(_given(self, self.inputs, arrays, named), out, None)
+
+    def bind_prepared(
+        self,
+        constants: Mapping[str, Array],
+        prepared: Array,
+        arrays: Sequence[Array],
+        named: Mapping[str, Array],
+        out: Array | Sequence[Array] | None,
+    ) -> Callable[[], Any]:
+        """As `bind`, with what was made of the constants; for tilewright.preparation."""
+        others = tuple(p for p in self.inputs if not p.constant)
+        given = _checked(self, others, _given(self, others, arrays, named))
+        return self._bound({**given, **constants}, out, prepared)
+
+    def _bound(
+        self,
+        given: Mapping[str, Array],
+        out: Array | Sequence[Array] | None,
+        prepared: Array | None,
+    ) -> Callable[[], Any]:
+        """A call; without `prepared` each one makes that first."""
         inputs = _checked(self, self.inputs, given)
         outputs = _checked(self, self.outputs, self._results(out))
         every = {**inputs, **outputs}
@@ -140,9 +110,11 @@ class Kernel:
         pointers = [ctypes.c_void_p(every[p.name].ctypes.data) for p in self.header.parameters]
         results = tuple(outputs.values())
         result = results[0] if len(results) == 1 else results
+        constants = [inputs[p.name] for p in self.constants]
 
         def call(_alive: object = every) -> Any:  # the pointers are good while the arrays live
-            if self._run(*pointers, self._workspace()):
+            ahead = self._ahead(prepared, constants)
+            if self._run(*pointers, *ahead, self._memory("workspace", self._workspace_bytes)[1]):
                 raise MemoryError(f"{self}: no memory")
             return result
 
@@ -164,13 +136,24 @@ class Kernel:
             raise KernelError(f"{self}: out= needs {len(self.outputs)} arrays, found {len(given)}")
         return {p.name: array for p, array in zip(self.outputs, given, strict=True)}
 
-    def _workspace(self) -> ctypes.c_void_p | None:
-        """Memory for this thread's calls, kept between them."""
-        if not self._workspace_bytes:
-            return None
-        if not hasattr(self._of_thread, "space"):
-            self._of_thread.space = np.empty(self._workspace_bytes, np.uint8)
-        return ctypes.c_void_p(self._of_thread.space.ctypes.data)
+    def _ahead(
+        self, prepared: Array | None, constants: Sequence[Array]
+    ) -> tuple[ctypes.c_void_p | None, ...]:
+        """What the kernel takes before its workspace: made here where it is not given."""
+        if not self._preparation.bytes:
+            return ()
+        if prepared is not None:
+            return (ctypes.c_void_p(prepared.ctypes.data),)
+        memory, pointer = self._memory("prepared", self._preparation.bytes)
+        self._preparation.fill(memory, constants)
+        return (pointer,)
+
+    def _memory(self, use: str, size: int) -> tuple[Array, ctypes.c_void_p | None]:
+        """Memory for this thread's calls, kept between them; NULL for no bytes."""
+        if not hasattr(self._of_thread, use):
+            setattr(self._of_thread, use, np.empty(size, np.uint8))
+        memory = getattr(self._of_thread, use)
+        return memory, ctypes.c_void_p(memory.ctypes.data) if size else None
 
 
 def load(source: str) -> Kernel:
@@ -180,37 +163,6 @@ def load(source: str) -> Kernel:
     is no compiler.
     """
     return Kernel(source)
-
-
-def read_header(source: str, names: Sequence[str] = ()) -> Header:
-    """What the comment at the head of `source` says; `names` for its parameters, else their own.
-
-    Raises KernelError where the text is no C kernel of Tilewright's.
-    """
-    found = _HEADER.match(source)
-    if found is None:
-        raise KernelError(
-            "this text is no C kernel of Tilewright's: a header with its parameters and the "
-            "command that builds it is missing"
-        )
-    lines = found["parameters"].splitlines()
-    own = [_parameter(line) for line in lines]
-    if names and len(names) != len(own):
-        raise KernelError(f"the kernel has {len(own)} parameters, the program {len(names)}")
-    parameters = tuple(
-        Parameter(name, p.dtype, p.shape, p.written)
-        for name, p in zip(names or [p.name for p in own], own, strict=True)
-    )
-    arguments = tuple(shlex.split(found["arguments"]))
-    return Header(found["name"], found["target"], arguments, parameters)
-
-
-def _parameter(line: str) -> Parameter:
-    found = _PARAMETER.fullmatch(line)
-    if found is None or found[2] not in DTYPES:
-        raise KernelError(f"the kernel's header has no parameter in {line!r}")
-    shape = tuple(int(size) for size in found[3].split(","))
-    return Parameter(found[1], DTYPES[found[2]], shape, bool(found[4]))
 
 
 def built(source: str, header: Header) -> Path:
@@ -270,6 +222,19 @@ def _check_apart(outputs: Mapping[str, Array], every: Mapping[str, Array]) -> No
         for other, array in every.items():
             if other != name and np.may_share_memory(result, array):
                 raise KernelError(f"{name} overlaps with {other}: an output has memory of its own")
+
+
+def _given(
+    kernel: Kernel,
+    parameters: Sequence[Parameter],
+    arrays: Sequence[Array],
+    named: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Arrays by name: those given by position, then those given by name."""
+    given = dict(zip((p.name for p in parameters), arrays, strict=False)) | dict(named)
+    if len(arrays) > len(parameters) or len(given) != len(arrays) + len(named):
+        raise KernelError(f"{kernel}: an input is given twice, or there are too many")
+    return given
 
 
 def _checked(

@@ -49,7 +49,17 @@ def best_line(best: Json) -> str:
     """How fast a best schedule is, in one line."""
     bounds = f" (95%: {units.interval(best['ci_s'])})" if best["ci_s"] else ""
     share = "" if best["peak_share"] is None else f", {best['peak_share']:.0%} of peak"
-    return f"median {units.seconds(best['median_s'])}{bounds}, {units.rate(best)}{share}"
+    return (
+        f"median {units.seconds(best['median_s'])}{bounds}, {units.rate(best)}{share}{_ahead(best)}"
+    )
+
+
+def _ahead(best: Json) -> str:
+    """What is done once, and in no median."""
+    if not best.get("prepared_bytes"):
+        return ""
+    cost = f"{units.seconds(best['prepare_s'])}, {best['prepared_bytes'] / 1e6:.3g} MB"
+    return f"; constants are packed ahead once: {cost}"
 
 
 def print_job(job: Json) -> None:

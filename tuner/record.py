@@ -80,10 +80,18 @@ class Measurement:
     error_ratio: float | None = None
     cache_mode: str = "warm"
     timing: Timing = field(default_factory=Timing)
+    #: of one preparation of what depends on constants alone, which no sample contains, and the
+    #: bytes that it fills; None and 0 where there is none
+    prepare_s: float | None = None
+    prepared_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON-able dict; `from_json` is its inverse."""
-        return {**_fields(self), "timing": _fields(self.timing)}
+        """A JSON-able dict; `from_json` is its inverse. Forms without a preparation do not name it:
+        versions that know of none read them."""
+        data = {**_fields(self), "timing": _fields(self.timing)}
+        if not self.prepared_bytes:
+            del data["prepare_s"], data["prepared_bytes"]
+        return data
 
     def require_sound(self) -> None:
         """Raises ValueError where an ok has no honest time: a zero would win every search."""
@@ -92,6 +100,8 @@ class Measurement:
             times.append(self.median_s)
         if not all(math.isfinite(t) and t > 0 for t in times):
             raise ValueError("samples_s and median_s must be positive and finite")
+        if not 0 <= (self.prepare_s or 0) < math.inf or self.prepared_bytes < 0:
+            raise ValueError("prepare_s and prepared_bytes must be finite and not negative")
         if self.outcome == Outcome.OK and (self.median_s is None or not self.samples_s):
             raise ValueError("an ok needs samples_s and median_s")
 
@@ -210,3 +220,6 @@ class BestSchedule:
     verified: bool
     #: ids of leaders whose interval overlaps this one's
     ties: tuple[str, ...] = ()
+    #: as measured: what depends on constants alone is made once, ahead of all calls
+    prepare_s: float | None = None
+    prepared_bytes: int = 0

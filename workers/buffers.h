@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define MAX_PARAMS 31
+#define MAX_ARGUMENTS 40 /* with what is prepared and the workspace; a multiple of 8 */
 #define SETS 2
 #define GUARD_BYTES ((size_t)1 << 20)
 #define PAGE_BYTES ((size_t)sysconf(_SC_PAGESIZE))
@@ -25,7 +26,7 @@ enum place {
 };
 
 typedef struct {
-    char kind[8]; /* "in"; "out": compared; "save": written to its files */
+    char kind[8]; /* "in"; "const": an input too; "out": compared; "save": written to its files */
     char name[64];
     char dtype[8];
     size_t bytes;
@@ -37,14 +38,19 @@ typedef struct {
 } Param;
 
 typedef struct {
-    int count;
-    Param param[MAX_PARAMS + 1]; /* the last one is the workspace */
+    int count; /* of the kernel's own arguments, which come first */
+    int all;   /* with memory that is handed in beside them; the last one is the workspace */
+    Param param[MAX_PARAMS + 2];
 } Params;
 
 static size_t element_bytes(const Param *p) {
     if (strcmp(p->dtype, "bool") == 0 || p->dtype[1] == '8') return 1;
     if (strcmp(p->dtype, "bf16") == 0 || strcmp(p->dtype + 1, "16") == 0) return 2;
     return strcmp(p->dtype + 1, "32") == 0 ? 4 : 8;
+}
+
+static int is_input(const Param *p) {
+    return strcmp(p->kind, "in") == 0 || strcmp(p->kind, "const") == 0;
 }
 
 static int is_float(const Param *p) { return p->dtype[0] == 'f' || p->dtype[1] == 'f'; }
@@ -88,7 +94,7 @@ static int unmap_param(Param *p) { return munmap(p->map, p->room + 2 * GUARD_BYT
 
 /* Fill an input from its file and forbid writes; poison everything else. 0 where reading failed. */
 static int fill_param(Param *p, int set) {
-    if (strcmp(p->kind, "in") != 0) {
+    if (!is_input(p)) {
         memset(p->data, is_float(p) ? 0xff : set ? 0x9d : 0x7f, p->bytes);
         return 1;
     }
@@ -150,7 +156,7 @@ static int open_reference(const char *name, size_t bytes, const void **at) {
     return map != MAP_FAILED;
 }
 
-/* One line a parameter: `in NAME DTYPE BYTES DATA1 DATA2`, `save NAME DTYPE BYTES FILE1 FILE2` or
+/* One line a parameter: `in NAME DTYPE BYTES DATA1 DATA2` (`const` likewise), `save NAME DTYPE BYTES FILE1 FILE2` or
    `out NAME DTYPE BYTES WANT1 ALLOWED1 WANT2 ALLOWED2`. The text of the fault, or NULL. */
 static const char *read_spec(const char *path, Params *params) {
     FILE *file = fopen(path, "r");

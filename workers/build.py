@@ -42,6 +42,8 @@ class Built:
     build_s: float
     #: the source's language, which decides about the runner
     language: str = "c"
+    #: 0 where nothing is made ahead of calls
+    prepared_bytes: int = 0
 
 
 def build(sources: Sequence[Source], compiler: Compiler, folder: Path) -> list[Built]:
@@ -82,6 +84,7 @@ def _build_unit(unit: Sequence[Source], compiler: Compiler, folder: Path) -> lis
             threads=source.threads,
             flags=" ".join(source.flags), compiler=compiler.version,
             library="" if error else str(library), error=error, build_s=spent,
+            prepared_bytes=source.prepared_bytes,
         )
         for source in unit
     ]  # fmt: skip

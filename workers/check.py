@@ -58,8 +58,8 @@ def prepare(program: Program, wide: Source, built: Built, runner: Path, folder: 
             data = data_set(buffer, which, position)
             (folder / f"{buffer.name}.{which}").write_bytes(data.tobytes())
     _run_reference(wide, built, runner, folder)
-    lines = [_line("in", b, "", "") for b in inputs]
     by_name = {b.name: b for b in program.params}
+    lines = [_line("const" if by_name[b.name].const else "in", b, "", "") for b in inputs]
     for name in (b.name for b in program.params if b.name in wide.outputs):
         lines.append(_reference(program, by_name[name], folder))
     ordered = sorted(lines, key=lambda line: list(by_name).index(line.split()[1]))

@@ -75,7 +75,8 @@ def arguments(built: Built, checks: CheckSet, timing: Timing, bench: Bench, mode
     program = build_opencl.RUNNER if built.language == "opencl" else (str(bench.runner),)
     named = {
         "spec": checks.spec, "library": built.library, "kernel": built.name,
-        "workspace": built.workspace_bytes, "parent": os.getpid(),
+        "workspace": built.workspace_bytes, "prepared": built.prepared_bytes,
+        "parent": os.getpid(),
         "cpus": cpu_list(bench, built.threads), "mode": mode,
         "cpu_s": math.ceil(timing.limit_s) + 1,
         "min_samples": timing.min_samples, "max_samples": timing.max_samples,
@@ -141,12 +142,14 @@ def result(
 ) -> Measurement:
     """A measurement without times."""
     checked = [s for s in stages or () if s["stage"] == "checked"]
+    prepare_s = next((s["s"] for s in stages or () if s["stage"] == "prepared"), None)
     return Measurement(
         outcome=outcome, detail=detail, build_s=built.build_s,
         check_s=sum(s["s"] for s in checked),
         error_ratio=max((s["error_ratio"] for s in checked), default=None),
         source_sha256=built.source_sha256, generator=bench.generator, compiler=built.compiler,
         flags=built.flags, timing=timing,
+        prepare_s=prepare_s, prepared_bytes=built.prepared_bytes,
     )  # fmt: skip
 
 

@@ -120,7 +120,7 @@ class Device:
         """Inputs, poisoned outputs, and what must not be touched beside them."""
         for param in self.params:
             data = np.full(param.bytes, POISON_FLOAT if param.dtype in FLOATS else POISON[which])
-            if param.kind == "in":
+            if param.kind in ("in", "const"):
                 data = np.fromfile(param.files[which], np.uint8, param.bytes)
             edge = np.full(GUARD, CANARY)
             whole = np.concatenate([edge, data, edge]).astype(np.uint8)

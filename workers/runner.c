@@ -1,19 +1,23 @@
 /* Runs one candidate kernel: checks it on two data sets between guard pages, then times it.
 
-   runner spec=FILE library=SO kernel=NAME workspace=BYTES parent=PID cpus=N,… cpu_s=N mode=MODE
+   runner spec=FILE library=SO kernel=NAME workspace=BYTES prepared=BYTES parent=PID cpus=N,…
+          cpu_s=N mode=MODE
           [min_samples= max_samples= min_total_s= min_sample_s= slow_factor= incumbent_s=]
 
    It has one thread for each of the cores in `cpus`, one where there are none.
    MODE is `time` (check, then time), `rounds` (check, then one sample for each byte on stdin) or
    `reference` (fill the spec's `save` files). The spec's files are relative to it.
+   Where `prepared` is not 0, NAME_prepare makes that of the constants, once for each data set and
+   once before the timing; from then on it is read-only.
    Prints one JSON object a line as each stage ends, so that a crash leaves what was known before. */
 #define _GNU_SOURCE
 #include "sandbox.h"
 
+#include "report.h"
+
 #include "buffers.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <time.h>
 
 #define MAX_CALLS 1000000L /* in one sample */
@@ -21,58 +25,18 @@
 
 /* Both supported ABIs let a callee ignore further arguments: one type serves every signature. */
 #define P8 void *, void *, void *, void *, void *, void *, void *, void *
-typedef int (*Kernel)(P8, P8, P8, P8);
+typedef int (*Kernel)(P8, P8, P8, P8, P8);
 #define A8(i) a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5], a[i + 6], a[i + 7]
 
 static Params params;
-static Kernel kernel;
+static Kernel kernel, prepare; /* no `prepare`: NULL */
 static const char *stage = "start";
-
-static void say(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    putchar('\n');
-    fflush(stdout);
-}
-
-/* The last line of a run that did not crash. `outcome` is one of tuner.record.Outcome. */
-static void end(const char *outcome, const char *format, ...) {
-    char detail[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
-    va_end(args);
-    for (char *c = detail; *c; c++)
-        if (*c == '"' || *c == '\\' || *c < ' ') *c = '\'';
-    say("{\"stage\": \"end\", \"outcome\": \"%s\", \"detail\": \"%s\"}", outcome, detail);
-    _exit(0);
-}
-
-/* A fault of the worker, not of the candidate. */
-static void fail(const char *what, const char *which) {
-    say("{\"stage\": \"failed\", \"detail\": \"%s %s\"}", what, which);
-    _exit(2);
-}
-
-static const char *text(int argc, char **argv, const char *key, const char *otherwise) {
-    size_t n = strlen(key);
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], key, n) == 0 && argv[i][n] == '=') return argv[i] + n + 1;
-    if (!otherwise) fail("the runner lacks its argument", key);
-    return otherwise;
-}
-
-static double number(int argc, char **argv, const char *key, const char *otherwise) {
-    return strtod(text(argc, argv, key, otherwise), NULL);
-}
 
 static void say_fault(int signal, siginfo_t *info, void *context) {
     (void)context;
     const unsigned char *at = info->si_addr;
     const char *side = "elsewhere", *name = "";
-    for (int i = 0; i <= params.count; i++) {
+    for (int i = 0; i < params.all; i++) {
         const Param *p = &params.param[i];
         if (!p->map || at < p->map || at >= p->map + p->room + 2 * GUARD_BYTES) continue;
         name = p->name;
@@ -100,25 +64,45 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void call(void) {
-    void *a[MAX_PARAMS + 1] = {0};
-    for (int i = 0; i <= params.count; i++) a[i] = params.param[i].data;
-    int status = kernel(A8(0), A8(8), A8(16), A8(24));
+static void call_with(Kernel function, void **a) {
+    int status = function(A8(0), A8(8), A8(16), A8(24), A8(32));
     if (status == 1) end("no_memory", "the kernel returned 1, no memory, during %s", stage);
     if (status) end("crash", "the kernel returned %d during %s; 0 or 1 expected", status, stage);
 }
 
+static void call(void) {
+    void *a[MAX_ARGUMENTS] = {0};
+    for (int i = 0; i < params.all; i++) a[i] = params.param[i].data;
+    call_with(kernel, a);
+}
+
+/* What depends on constants alone is made, and may not be changed from then on. The seconds. */
+static double make_prepared(void) {
+    void *a[MAX_ARGUMENTS] = {0};
+    int count = 0;
+    if (!prepare) return 0;
+    for (int i = 0; i < params.count; i++)
+        if (strcmp(params.param[i].kind, "const") == 0) a[count++] = params.param[i].data;
+    const Param *made = &params.param[params.count];
+    a[count] = made->data;
+    double start = now();
+    call_with(prepare, a);
+    double spent = now() - start;
+    if (mprotect(made->map + GUARD_BYTES, made->room, PROT_READ)) fail("cannot protect", made->name);
+    return spent;
+}
+
 static void map_all(enum place place, int set) {
-    for (int i = 0; i <= params.count; i++) {
+    for (int i = 0; i < params.all; i++) {
         Param *p = &params.param[i];
-        if (i == params.count && p->bytes == 0) continue; /* no workspace: NULL */
+        if (i >= params.count && p->bytes == 0) continue; /* no workspace: NULL */
         if (!map_param(p, place, i)) end("no_memory", "cannot map %zu bytes of %s", p->bytes, p->name);
         if (!fill_param(p, set)) fail("cannot read the data of", p->name);
     }
 }
 
 static void unmap_all(void) {
-    for (int i = 0; i <= params.count; i++) {
+    for (int i = 0; i < params.all; i++) {
         Param *p = &params.param[i];
         if (p->map) unmap_param(p);
         p->map = p->data = NULL;
@@ -127,7 +111,7 @@ static void unmap_all(void) {
 
 static double check_outputs(int set) {
     double worst = 0;
-    for (int i = 0; i <= params.count; i++) {
+    for (int i = 0; i < params.all; i++) {
         const Param *p = &params.param[i];
         if (p->map && slack_touched(p))
             end("wrong_result", "data set %d: wrote outside %s", set + 1, p->name);
@@ -154,6 +138,7 @@ static void check(unsigned mode_before) {
         double start = now();
         stage = set ? "the check on data set 2" : "the check on data set 1";
         map_all(set ? AT_START : AT_END, set);
+        make_prepared();
         call();
         if (float_mode() != mode_before)
             end("wrong_result", "the kernel changed the processor's floating-point mode");
@@ -232,16 +217,35 @@ static void time_in_rounds(int argc, char **argv) {
     }
 }
 
-static void load(const char *library, const char *name, size_t workspace) {
-    char size_name[128];
+static void *symbol(void *handle, const char *kernel_name, const char *of) {
+    char name[128];
+    snprintf(name, sizeof name, "%s%s", kernel_name, of);
+    void *found = dlsym(handle, name);
+    if (!found) end("compile_error", "%s does not export %s", kernel_name, name);
+    return found;
+}
+
+static void check_size(void *handle, const char *name, const char *of, size_t expected) {
+    size_t size = ((size_t (*)(void))symbol(handle, name, of))();
+    if (size != expected)
+        end("compile_error", "%s%s says %zu bytes; %zu expected", name, of, size, expected);
+}
+
+static void load(const char *library, const char *name, size_t workspace, size_t prepared) {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle) end("compile_error", "cannot be loaded: %s", dlerror());
-    snprintf(size_name, sizeof size_name, "%s_workspace_bytes", name);
-    size_t (*size)(void) = (size_t (*)(void))dlsym(handle, size_name);
-    kernel = (Kernel)dlsym(handle, name);
-    if (!kernel || !size) end("compile_error", "%s does not export %s", name, kernel ? size_name : name);
-    if (size() != workspace)
-        end("compile_error", "%s says %zu bytes; %zu expected", size_name, size(), workspace);
+    kernel = (Kernel)symbol(handle, name, "");
+    check_size(handle, name, "_workspace_bytes", workspace);
+    if (!prepared) return;
+    check_size(handle, name, "_prepared_bytes", prepared);
+    prepare = (Kernel)symbol(handle, name, "_prepare");
+}
+
+/* After the kernel's own arguments: what is prepared, if anything is, and the workspace. */
+static void add_area(const char *name, size_t bytes) {
+    Param *area = &params.param[params.all++];
+    *area = (Param){.kind = "work", .dtype = "f64", .bytes = bytes};
+    snprintf(area->name, sizeof area->name, "%s", name);
 }
 
 int main(int argc, char **argv) {
@@ -257,11 +261,13 @@ int main(int argc, char **argv) {
     const char *fault = read_spec(slash + 1, &params);
     if (fault) fail("spec:", fault);
 
-    Param *workspace = &params.param[params.count];
-    *workspace = (Param){.kind = "work", .name = "workspace", .dtype = "f64"};
-    workspace->bytes = (size_t)number(argc, argv, "workspace", NULL);
+    size_t workspace = (size_t)number(argc, argv, "workspace", NULL);
+    size_t prepared = (size_t)number(argc, argv, "prepared", "0");
+    params.all = params.count;
+    if (prepared) add_area("prepared", prepared);
+    add_area("workspace", workspace);
     size_t bytes = 0, largest = 0;
-    for (int i = 0; i <= params.count; i++) {
+    for (int i = 0; i < params.all; i++) {
         size_t own = params.param[i].bytes;
         bytes += own + 2 * GUARD_BYTES + 2 * PAGE_BYTES;
         largest = own > largest ? own : largest;
@@ -275,7 +281,7 @@ int main(int argc, char **argv) {
     unsigned before = float_mode();
     int filtered = filter_calls(1, threads);
     stage = "loading";
-    load(library, text(argc, argv, "kernel", NULL), workspace->bytes);
+    load(library, text(argc, argv, "kernel", NULL), workspace, prepared);
     filtered = filtered && filter_calls(0, threads);
     say("{\"stage\": \"loaded\", \"filtered\": %s}", filtered ? "true" : "false");
 
@@ -285,6 +291,8 @@ int main(int argc, char **argv) {
         check(before);
         stage = "timing";
         map_all(ALIGNED, 1);
+        double spent = make_prepared();
+        if (prepare) say("{\"stage\": \"prepared\", \"s\": %.9f}", spent);
         if (strcmp(mode, "rounds") == 0) time_in_rounds(argc, argv);
         else time_alone(argc, argv);
     }

@@ -87,4 +87,5 @@ def own_program(
 
 def runner(compiler: Compiler, cache: Path) -> Path:
     """The program that checks and times one candidate."""
-    return own_program(compiler, ("runner.c", "sandbox.h", "buffers.h"), ("-ldl", "-lm"), cache)
+    sources = ("runner.c", "sandbox.h", "report.h", "buffers.h")
+    return own_program(compiler, sources, ("-ldl", "-lm"), cache)

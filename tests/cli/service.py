@@ -20,7 +20,7 @@ def best(**changes: Any) -> Json:
         "id": "s-1", "workload": HASH, "target": "cpu-avx2-1t", "median_s": 0.003912,
         "ci_s": [0.00388, 0.00395], "gflops": 68.6, "gbytes_per_s": 0.8, "peak_share": 0.764,
         "fingerprint": "f1:x", "steps": {"version": 1, "steps": []}, "verified": True, "ties": [],
-        "source_sha256": "0" * 64,
+        "source_sha256": "0" * 64, "prepare_s": None, "prepared_bytes": 0,
     } | changes  # fmt: skip
 
 

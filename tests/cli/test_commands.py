@@ -24,6 +24,14 @@ def test_best_by_operator_sends_its_sizes(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
+def test_what_is_packed_ahead_is_told_with_its_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    packed = best(prepare_s=0.0031, prepared_bytes=9_437_247)
+    service = Service({"GET /v1/schedules/best": {"items": [packed]}})
+    _ok(service, "best", "--workload", HASH)
+    told = "76% of peak; constants are packed ahead once: 3.1 ms, 9.44 MB\n"
+    assert capsys.readouterr().out.endswith(told)
+
+
 def test_best_by_hash_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     service = Service({"GET /v1/schedules/best": {"items": [best()]}})
     _ok(service, "best", "--workload", HASH, "--json")

@@ -11,7 +11,8 @@ import pytest
 from tests.codegen.native import targets_here
 from tests.conftest import require
 from tilewright import KernelError, bf16_bits, bf16_values, load
-from tilewright.kernels import WAITING, Kernel, read_header
+from tilewright.kernel_header import read_header
+from tilewright.kernels import WAITING, Kernel
 from tuner.codegen.kernel import generate
 from tuner.errors import TilewrightError
 from tuner.frontends.text import parse
@@ -226,3 +227,49 @@ def test_a_text_that_is_no_kernel_is_refused(text: str, message: str) -> None:
 def test_names_have_to_fit() -> None:
     with pytest.raises(KernelError, match="has 3 parameters, the program 1"):
         read_header(_source(MATMUL), ("x",))
+
+
+def test_constants_are_prepared_once(mm, arrays) -> None:
+    x, w = arrays
+    for ready in (mm.prepare(w), mm.prepare(w=w)):
+        assert ready.bytes >= w.nbytes
+        for part in (x, -x):
+            assert (ready(part) == part @ w).all()
+            assert (ready(x=part) == part @ w).all()
+    y = np.empty((5, 4), np.float32)
+    assert mm.prepare(w).bind(x, out=y)() is y
+    assert (y == x @ w).all()
+
+
+def test_a_call_sees_the_constants_of_its_own_time(mm, arrays) -> None:
+    """Only what is prepared keeps what the constants were."""
+    x, w = arrays
+    bound, old = mm.bind(x, w), w.copy()
+    assert (bound() == x @ old).all()
+    w += 1
+    assert (bound() == x @ w).all()
+    assert (mm(x, old) == x @ old).all()
+
+
+def test_prepared_kernels_take_the_other_inputs_only(mm, arrays) -> None:
+    x, w = arrays
+    ready = mm.prepare(w)
+    for call, message in (
+        (lambda: ready(x, w), "given twice"),
+        (lambda: ready(x, w=w), "takes no w"),
+        (mm.prepare, "misses w"),
+        (lambda: mm.prepare(w, w), "given twice"),
+        (lambda: mm.prepare(w[:2].copy()), "shapes are fixed"),
+    ):
+        with pytest.raises(KernelError, match=message):
+            call()
+
+
+def test_a_kernel_that_makes_nothing_ahead_is_prepared_all_the_same(arrays) -> None:
+    require("gcc", "clang", "cc")
+    x, w = arrays
+    plain = Kernel(_source(MATMUL), ("x", "w", "y"))
+    assert plain.prepare(w).bytes == 0
+    assert (plain.prepare(w)(x) == x @ w).all()
+    two = Kernel(_source(TWO), ("x", "small", "large"))
+    assert (two.prepare()(np.arange(4, dtype=np.int32))[0] == np.arange(1, 5)).all()

@@ -79,8 +79,23 @@ def call(
     size.restype = ctypes.c_size_t
     workspace = ctypes.create_string_buffer(b"\xff" * size(), size()) if size() else None
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in arrays.values()]
-    assert getattr(library, name)(*pointers, workspace) == 0
+    ahead = prepared(library, name, [arrays[b.name] for b in program.params if b.const])
+    assert getattr(library, name)(*pointers, *ahead, workspace) == 0
     return {n: arrays[n] for n in outputs(program)}
+
+
+def prepared(
+    library: ctypes.CDLL, name: str, constants: list[np.ndarray]
+) -> tuple[ctypes.Array[ctypes.c_char], ...]:
+    """What the kernel makes of its constants ahead, as one more argument; none for most kernels."""
+    if not hasattr(library, f"{name}_prepare"):
+        return ()
+    size = getattr(library, f"{name}_prepared_bytes")
+    size.restype = ctypes.c_size_t
+    memory = ctypes.create_string_buffer(b"\xff" * size(), size())
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in constants]
+    assert getattr(library, f"{name}_prepare")(*pointers, memory) == 0
+    return (memory,)
 
 
 def run(

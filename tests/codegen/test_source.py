@@ -148,6 +148,31 @@ def test_the_schedule_stands_in_the_header() -> None:
     assert GENERATOR in text
 
 
+def test_what_depends_on_constants_alone_is_a_function_of_its_own(tmp_path: Path) -> None:
+    program = _canonical(_MATMUL.replace("w: f32[20, 40]", "w: const[f32[20, 40]]"))
+    source = generate(program, _SCHEDULE, _BEST)
+    assert f"int {source.name}_prepare(const float *b1, void *prepared)\n" in source.text
+    assert (
+        f"int {source.name}(const float *b0, const float *b1, float *b2, const void *prepared, "
+        "void *workspace)\n"
+    ) in source.text
+    assert " *     b1: f32[20, 40], constant\n" in source.text
+    assert source.workspace_bytes == 0
+    assert source.prepared_bytes == 3 * 20 * 16 * 4 + 63
+    library = _built(source, tmp_path)
+    inputs = inputs_for(program)
+    found = call(library, source.name, program, inputs)
+    np.testing.assert_allclose(found["b2"], inputs["b0"] @ inputs["b1"], rtol=1e-4, atol=1e-5)
+    assert getattr(library, f"{source.name}_prepare")(None, None) == 1
+    assert getattr(library, source.name)(None, None, None, None, None) == 1
+
+
+def test_without_constants_nothing_is_prepared() -> None:
+    source = generate(_canonical(_MATMUL), _SCHEDULE, _BEST)
+    assert source.prepared_bytes == 0
+    assert "prepare" not in source.text
+
+
 def test_an_illegal_schedule_is_refused() -> None:
     with pytest.raises(ScheduleError, match="step 1"):
         generate(_canonical(_MATMUL), (Unroll("nowhere"),), _BEST)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from tuner.ir.show import show
 from tuner.ir.visit import outputs, unbound
 from tuner.ir.widen import SUFFIX, widen
 from tuner.lower.pipeline import lower
+from tuner.lower.split_constants import split_constants
 from tuner.schedule.steps import Schedule, step_text
 from tuner.target import Target
 from workers.check import tolerance
@@ -69,6 +71,8 @@ def draw(seed: int) -> Pair:
     schedule, scheduled = random_schedule(program, seed, TRIES, refused)
     kind = kind_for(program, rng)
     inputs = data_for(program, kind, seed)
+    constants = {name for name in inputs if random.Random(f"{seed} {name}").random() < 0.5}
+    program, scheduled = (_with_constants(one, constants) for one in (program, scheduled))
     return Pair(seed, program, schedule, scheduled, kind, inputs, refused)
 
 
@@ -88,6 +92,12 @@ def _program(rng: random.Random) -> Program:
                 return program
         if not _reads_poison(program):
             return _retyped(program, rng.choice(DTYPES))
+
+
+def _with_constants(program: Program, names: Set[str]) -> Program:
+    """The program with these parameters constant beside those that are."""
+    params = tuple(replace(b, const=b.const or b.name in names) for b in program.params)
+    return replace(program, params=params)
 
 
 def _operator(rng: random.Random) -> Program:
@@ -158,13 +168,19 @@ def differing(pair: Pair, found: Arrays) -> str:
 
 
 def interpreted(pair: Pair) -> Arrays:
-    """The outputs of the scheduled program in the interpreter, vector loops in lockstep."""
-    return run(in_lockstep(pair.scheduled), pair.inputs)
+    """The outputs of the scheduled program in the interpreter, vector loops in lockstep, and what
+    can be done ahead done ahead."""
+    split, inputs = split_constants(in_lockstep(pair.scheduled)), pair.inputs
+    if split.ahead is not None:
+        inputs = {**inputs, **run(split.ahead, inputs)}
+    return run(split.main, inputs)
 
 
 def translated(pair: Pair, target: Target) -> Translation:
     """The C of the scheduled program, its bound loops one iteration after the other."""
-    return translate(lower(unbound(pair.scheduled), target), _name(pair), isa=target.isa)
+    split = split_constants(unbound(pair.scheduled))
+    ahead = lower(split.ahead, target) if split.ahead is not None else None
+    return translate(lower(split.main, target), _name(pair), isa=target.isa, ahead=ahead)
 
 
 def compiled(pairs: list[Pair], target: Target) -> list[Arrays]:

@@ -43,10 +43,11 @@ static void keep(const void *memory, size_t bytes, const char *to)
 int main(void)
 {{
 {declarations}
-    void *workspace = array({workspace}, NULL);
-    int status = {name}({arguments}, {workspace} ? workspace : NULL);
+    void *workspace = array({workspace}, NULL), *prepared = array({prepared}, NULL);
+    int status = {prepare} {name}({arguments}, {workspace} ? workspace : NULL);
 {keeps}
     free(workspace);
+    free(prepared);
     return status;
 }}
 """
@@ -63,10 +64,16 @@ def run_sanitized(pair: Pair, target: Target, folder: Path) -> Arrays:
     for buffer in pair.program.params:
         if buffer.name not in written:
             pair.inputs[buffer.name].tofile(folder / buffer.name)
+    arguments = [b.name for b in pair.program.params]
+    prepare = ""
+    if code.prepared_bytes:
+        constants = [b.name for b in pair.program.params if b.const]
+        prepare = f"{name}_prepare({', '.join(constants)}, prepared) ||"
+        arguments.append("prepared")
     main = _MAIN.format(
         declarations="\n".join(_declaration(b, b.name in written) for b in pair.program.params),
         workspace=code.workspace_bytes, name=name,
-        arguments=", ".join(b.name for b in pair.program.params),
+        prepared=code.prepared_bytes, prepare=prepare, arguments=", ".join(arguments),
         keeps="\n".join(_end(b, b.name in written) for b in pair.program.params),
     )  # fmt: skip
     (folder / "pair.c").write_text(code.text + main, "utf-8")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.codegen.native import prepared
 from tests.conftest import require
 from tilewright.demo import FOLDER
 
@@ -116,7 +117,10 @@ def test_served_c_compiles_without_a_warning_and_equals_numpy(
     wanted = expected(*inputs)
     result = np.full(wanted.shape, np.nan, np.float32)
     arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (*inputs, result)]
-    assert function(*arrays, workspace) == 0
+    declared = re.findall(r"^ \*     \w+: \w+\[[\d, ]+\](.*)$", text, re.MULTILINE)
+    pairs = zip((*inputs, result), declared, strict=True)
+    ahead = prepared(library, kernel, [array for array, about in pairs if about == ", constant"])
+    assert function(*arrays, *ahead, workspace) == 0
     np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
 
 

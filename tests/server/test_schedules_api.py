@@ -31,7 +31,7 @@ def best(workload, factor=2, median=1e-3, target=TARGET):
         id=schedule_id(workload, target, "f1:x", steps), workload=workload, target=target,
         fingerprint="f1:x", steps=steps, record="r", median_s=median, ci_s=(9e-4, 2e-3),
         source_sha256=hashlib.sha256(SOURCE.encode()).hexdigest(), gflops=1.5, gbytes_per_s=0.5,
-        peak_share=0.75, verified=True,
+        peak_share=0.75, verified=True, prepare_s=2e-3, prepared_bytes=4159,
     )  # fmt: skip
 
 
@@ -60,6 +60,7 @@ def test_the_best_are_found_by_hash(server, tuned):
     assert [item["id"] for item in items] == [fast.id, slow.id]
     assert (items[0]["median_s"], items[0]["ci_s"]) == (1e-3, [9e-4, 2e-3])
     assert (items[0]["gflops"], items[0]["peak_share"], items[0]["verified"]) == (1.5, 0.75, True)
+    assert (items[0]["prepare_s"], items[0]["prepared_bytes"]) == (2e-3, 4159)
     assert items[0]["steps"] == fast.steps
     assert items[0]["source_url"] == f"/v1/schedules/{fast.id}/source"
 

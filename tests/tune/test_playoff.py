@@ -91,12 +91,16 @@ def test_overlapping_intervals_are_ties():
         results[candidate.id] = Record(
             id=candidate.id, workload=MATMUL.hash, target=AVX512.name, fingerprint=MACHINE,
             steps=candidate.steps, purpose=Purpose.PLAYOFF,
-            measurement=Measurement(outcome=Outcome.OK, median_s=median, samples_s=samples),
+            measurement=Measurement(
+                outcome=Outcome.OK, median_s=median, samples_s=samples, prepare_s=7 * median,
+                prepared_bytes=127,
+            ),
         )  # fmt: skip
     first, second, third = ranking(found, results, None, AVX512)
     assert [s.median_s for s in (first, second, third)] == [1.01, 1.02, 1.5]
     assert (first.ties, second.ties, third.ties) == ((second.id,), (first.id,), ())
     assert first.peak_share is None
+    assert (first.prepare_s, first.prepared_bytes) == (7 * 1.01, 127)
 
 
 def test_a_leader_that_fails_in_the_play_off_is_out():

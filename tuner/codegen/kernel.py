@@ -15,6 +15,7 @@ from tuner.ir.nodes import Program
 from tuner.ir.visit import outputs
 from tuner.ir.widen import widen
 from tuner.lower.pipeline import lower
+from tuner.lower.split_constants import split_constants
 from tuner.schedule.apply import apply
 from tuner.schedule.steps import Schedule, schedule_to_json, step_text
 from tuner.target import Target
@@ -51,7 +52,7 @@ def generate(program: Program, schedule: Schedule, target: Target) -> Source:
     """
     workload, steps = workload_hash(program), json.dumps(schedule_to_json(schedule))
     name = _name(workload, steps, target.name)
-    lowered = lower(apply(program, schedule), target)
+    scheduled = apply(program, schedule)
     lines = [step_text(step) for step in schedule] or ["none, loops as written"]
     header = [
         f"workload {workload}, target {target.name}, generator {GENERATOR}",
@@ -61,10 +62,15 @@ def generate(program: Program, schedule: Schedule, target: Target) -> Source:
         *(f"    {line}" for line in lines),
     ]
     if target.kind == "opencl":
-        return _opencl_source(program, name, opencl.translate(lowered, name), header)
-    return _source(
-        program, name, translate(lowered, name, target.threads, target.isa), target, header
-    )
+        kernels = opencl.translate(lower(scheduled, target), name)
+        return _opencl_source(program, name, kernels, header)
+    return _source(program, name, _in_c(scheduled, name, target), target, header)
+
+
+def _in_c(scheduled: Program, name: str, target: Target) -> Translation:
+    split = split_constants(scheduled)
+    ahead = lower(split.ahead, target) if split.ahead is not None else None
+    return translate(lower(split.main, target), name, target.threads, target.isa, ahead)
 
 
 def generate_wide(program: Program) -> Source:
@@ -82,11 +88,12 @@ def generate_wide(program: Program) -> Source:
 
 
 def _parameters(program: Program) -> list[str]:
-    """Element type and shape of each parameter, which C does not tell, and which are written."""
+    """Element type and shape of each parameter, which C does not tell, and which are written or
+    constant."""
     written = outputs(program)
     return [
         f"{b.name}: {b.dtype}[{', '.join(map(str, b.shape))}]"
-        + (", written" if b.name in written else "")
+        + (", written" if b.name in written else ", constant" if b.const else "")
         for b in program.params
     ]
 
@@ -111,6 +118,7 @@ def _source(
         threads=target.threads,
         flags=flags,
         libs=translation.libs,
+        prepared_bytes=translation.prepared_bytes,
     )
 
 

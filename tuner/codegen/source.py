@@ -23,7 +23,9 @@ class Kernel:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A self-contained translation unit with one kernel,
-    `int NAME(const float *x, …, float *y, void *workspace)`.
+    `int NAME(const float *x, …, float *y, void *workspace)`. What depends on constant parameters
+    alone is done ahead, by `int NAME_prepare(const float *w, …, void *prepared)` with all of those;
+    where there is such a function, NAME has `const void *prepared` before `workspace`.
 
     It returns 0, or 1 where it needs a workspace and was given none. File-level names all begin
     with `name`, so that texts can be put together into one translation unit.
@@ -49,6 +51,8 @@ class Source:
     kernels: tuple[Kernel, ...] = ()
     #: likewise: buffers that the caller provides for the kernels to share
     scratch: tuple[Buffer, ...] = ()
+    #: bytes that `prepared` must have; what NAME_prepared_bytes() returns, 0 where there is none
+    prepared_bytes: int = 0
 
     @property
     def sha256(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from tuner.features.accesses import count
+from tuner.features.ahead import in_each_call
 from tuner.features.nest import Kernel
 from tuner.features.work import NestWork, work_of
 from tuner.space.knobs import Floats
@@ -85,6 +86,8 @@ _MAIN_PARTS: Mapping[str, Callable[[NestWork], Floats]] = {
 
 def columns_of(base: Kernel, kernel: Kernel, target: Target, n: int) -> Columns:
     """Every feature of a kernel, [n] or [1]; `base` is the program as written."""
+    if target.kind == "cpu":
+        kernel = in_each_call(kernel)
     works = [work_of(kernel, nest, target) for nest in kernel.nests]
     each = {name: _stacked(works, pick, n) for name, pick in _SUMS.items()}
     chosen = np.argmax(each["arithmetic"] + _TIE * each["instructions"], axis=0), np.arange(n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 #: Changes whenever a name, a unit or a meaning below does; models of another version are not read.
-FEATURE_VERSION = "f3"
+FEATURE_VERSION = "f4"
 
 
 class Feature(NamedTuple):

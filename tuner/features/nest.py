@@ -30,7 +30,7 @@ from tuner.ir.nodes import (
     Var,
 )
 from tuner.ir.ops import OPS
-from tuner.ir.visit import expr_children
+from tuner.ir.visit import expr_children, walk_exprs
 from tuner.space.knobs import Floats
 
 #: Operators that take many instructions.
@@ -122,6 +122,8 @@ class Nest:
     cheap: float
     costly: float
     guards: tuple[Guard, ...] = ()
+    #: buffers that subscripts and conditions are read from
+    looked_up: frozenset[str] = frozenset()
 
     def inside(self, loop: str) -> tuple[Loop, ...]:
         """The loops inside of `loop`; all of them for ""."""
@@ -166,6 +168,9 @@ class Shape:
     item: int
     #: made to hold a tile: in registers if it is small enough
     tile: bool = False
+    #: by the caller, and whether it is the same in all calls
+    given: bool = False
+    constant: bool = False
 
     def bytes(self) -> Floats:
         """Bytes of the whole buffer."""
@@ -191,7 +196,11 @@ def kernel_of(program: Program) -> Kernel:
     """The nests of one program."""
     shapes = {
         b.name: Shape(
-            tuple(np.array([float(e)]) for e in b.shape), b.dtype.bytes, b.scope is Scope.LOCAL
+            tuple(np.array([float(e)]) for e in b.shape),
+            b.dtype.bytes,
+            tile=b.scope is Scope.LOCAL,
+            given=b.scope is Scope.PARAM,
+            constant=b.const,
         )
         for b in program.buffers()
     }
@@ -209,7 +218,17 @@ def _nests(
             case If(cond, inner):
                 yield from _nests(inner, around, (*conds, *conjuncts(cond)))
             case Store():
-                yield replace(_nest(stmt, around), guards=tuple(_guards(conds)))
+                nest = _nest(stmt, around)
+                looked_up = frozenset(_looked_up((*conds, *stmt.indices), stmt.value))
+                yield replace(nest, guards=tuple(_guards(conds)), looked_up=looked_up)
+
+
+def _looked_up(deciding: tuple[Expr, ...], value: Expr) -> Iterator[str]:
+    """Buffers that are read for more than their data: where an access goes, or whether it is."""
+    inside = list(walk_exprs(value))
+    found = [*deciding, *(e.cond for e in inside if isinstance(e, Select))]
+    found += [index for e in inside if isinstance(e, Load) for index in e.indices]
+    return (e.buffer for whole in found for e in walk_exprs(whole) if isinstance(e, Load))
 
 
 def _guards(conds: tuple[Expr, ...]) -> Iterator[Guard]:

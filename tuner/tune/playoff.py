@@ -108,7 +108,8 @@ def _served(
         ci_s=interval(record.measurement.samples_s),
         source_sha256=record.measurement.source_sha256,
         gflops=workload.flops / median / 1e9, gbytes_per_s=workload.io_bytes / median / 1e9,
-        peak_share=share, verified=True,
+        peak_share=share, verified=True, prepare_s=record.measurement.prepare_s,
+        prepared_bytes=record.measurement.prepared_bytes,
     )  # fmt: skip
 
 
