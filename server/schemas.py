@@ -21,6 +21,11 @@ class WorkloadIn(Body):
     op: Name | None = None
     sizes: dict[str, int | str] = {}
     dtype: str = "f32"
+    constants: list[Name] = Field(
+        [], max_length=64,
+        description="inputs of the op that are the same in all calls, beside those that are in the "
+        "catalogue: what depends on them alone is made once, ahead",
+    )  # fmt: skip
     program: str | None = Field(None, min_length=1)
     name: Name | None = Field(None, description="how to show it; the operator's or program's own")
 
@@ -30,6 +35,8 @@ class WorkloadIn(Body):
             raise ValueError("give either op, with sizes, or program")
         if self.program is not None and self.sizes:
             raise ValueError("sizes belong to an op; a program states its own")
+        if self.program is not None and self.constants:
+            raise ValueError("constants belong to an op; a program declares its own const[…]")
         return self
 
 

@@ -6,7 +6,7 @@ tilewright.clients makes methods of both clients of these functions; the docstri
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,11 +41,13 @@ class Op:
     name: str
     sizes: Mapping[str, int | str] = field(default_factory=dict)
     dtype: str = "f32"
+    #: inputs that are the same in all calls, beside those that are in the catalogue
+    constants: Sequence[str] = ()
 
 
-def op(name: str, dtype: str = "f32", **sizes: int | str) -> Op:
-    """An operator to tune: `op("matmul", m=512, n=512, k=512)`."""
-    return Op(name, sizes, dtype)
+def op(name: str, dtype: str = "f32", constants: Sequence[str] = (), **sizes: int | str) -> Op:
+    """An operator to tune: `op("matmul", m=512, n=512, k=512, constants=["b"])`."""
+    return Op(name, sizes, dtype, tuple(constants))
 
 
 class Written(Protocol):
@@ -83,7 +85,9 @@ def submit(  # noqa: PLR0913 - the fields of a job
 def _described(workload: Workload) -> Json:
     """A workload as the service takes it."""
     if isinstance(workload, Op):
-        return {"op": workload.name, "sizes": dict(workload.sizes), "dtype": workload.dtype}
+        constants = {"constants": list(workload.constants)} if workload.constants else {}
+        about = {"op": workload.name, "sizes": dict(workload.sizes), "dtype": workload.dtype}
+        return about | constants
     return {"program": workload if isinstance(workload, str) else workload.text}
 
 

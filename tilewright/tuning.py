@@ -67,7 +67,9 @@ def _loaded(workload: Workload, best: Schedule) -> Flow[Kernel]:
 def _names(workload: Workload) -> tuple[str, ...]:
     """The parameters' names as the user knows them; for a hash there are none."""
     if isinstance(workload, Op):
-        program = program_for(workload.name, dict(workload.sizes), workload.dtype)
+        program = program_for(
+            workload.name, dict(workload.sizes), workload.dtype, workload.constants
+        )
     else:
         text = workload if isinstance(workload, str) else workload.text
         if text.startswith("w1:"):

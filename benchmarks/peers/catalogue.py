@@ -67,10 +67,15 @@ def _request(op: str, **sizes: int | str) -> dict[str, Any]:
     return {"op": op, "sizes": sizes, "dtype": "f32"}
 
 
+#: By position; in the catalogue of operators no operand of a product is constant by itself.
+_OPERANDS = ("a", "b")
+
+
 def _matmul(name: str, m: int, n: int, k: int, constants: tuple[int, ...] = ()) -> PeerWorkload:
+    named = {"constants": [_OPERANDS[at] for at in constants]} if constants else {}
     return PeerWorkload(
         name, f"matmul {m}×{k}×{n} (m k n)", "matmul", ((m, k), (k, n)), (m, n),
-        _request("matmul", m=m, n=n, k=k), numpys.matmul, 2 * m * n * k, constants,
+        _request("matmul", m=m, n=n, k=k) | named, numpys.matmul, 2 * m * n * k, constants,
     )  # fmt: skip
 
 

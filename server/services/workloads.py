@@ -9,10 +9,11 @@ from db.jobs import NewWorkload
 from server.problems import Problem, problem_of
 from server.schemas import WorkloadIn
 from tuner.errors import TilewrightError
+from tuner.frontends.catalogue import program_for
 from tuner.frontends.text import parse
 from tuner.ir.show import show
 from tuner.log import LoggedWorkload
-from tuner.workload.catalogue import complete_sizes, program_text
+from tuner.workload.catalogue import complete_sizes
 from tuner.workload.workload import Workload, admit
 
 T = TypeVar("T")
@@ -26,14 +27,14 @@ def resolve(asked: WorkloadIn, pointer: str = "") -> NewWorkload:
         name = asked.name or workload.names[workload.program.name]
         return NewWorkload(logged=logged(workload), name=name, op=None, sizes={})
     op = asked.op or ""
-    workload = refused_at(pointer or "/op", lambda: _of_operator(op, asked.sizes, asked.dtype))
+    workload = refused_at(pointer or "/op", lambda: _of_operator(op, asked))
     sizes = dict(workload.sizes or {})
     return NewWorkload(logged=logged(workload), name=asked.name or op, op=op, sizes=sizes)
 
 
-def _of_operator(op: str, sizes: dict[str, int | str], dtype: str) -> Workload:
-    program = parse(program_text(op, sizes, dtype))
-    return admit(program, op, complete_sizes(op, sizes))
+def _of_operator(op: str, asked: WorkloadIn) -> Workload:
+    program = program_for(op, asked.sizes, asked.dtype, asked.constants)
+    return admit(program, op, complete_sizes(op, asked.sizes))
 
 
 def logged(workload: Workload) -> LoggedWorkload:

@@ -22,8 +22,11 @@ def test_shapes_are_those_of_the_program_that_is_submitted(work: PeerWorkload) -
     if "program" in work.request:
         program = parse(work.request["program"])
     else:
-        program = program_for(work.request["op"], work.request["sizes"], "f32")
+        constants = work.request.get("constants", ())
+        program = program_for(work.request["op"], work.request["sizes"], "f32", constants)
     written = outputs(program)
+    inputs = [b for b in program.params if b.name not in written]
+    assert tuple(at for at, b in enumerate(inputs) if b.const) == work.constants
     assert tuple(b.shape for b in program.params if b.name not in written) == work.inputs
     assert [b.shape for b in program.params if b.name in written] == [work.output]
 

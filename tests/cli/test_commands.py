@@ -24,6 +24,14 @@ def test_best_by_operator_sends_its_sizes(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
+def test_constants_go_with_their_operator() -> None:
+    service = Service({"POST /v1/schedules/best": {"items": [best()]}})
+    _ok(service, "best", "--op", "matmul", "--sizes", "m=4,n=5,k=6", "--constants", "b, a")
+    assert service.body()["constants"] == ["b", "a"]
+    refused = ("best", "--program", __file__, "--constants", "b")
+    assert run(refused, service.transport) != 0
+
+
 def test_what_is_packed_ahead_is_told_with_its_cost(capsys: pytest.CaptureFixture[str]) -> None:
     packed = best(prepare_s=0.0031, prepared_bytes=9_437_247)
     service = Service({"GET /v1/schedules/best": {"items": [packed]}})

@@ -45,6 +45,14 @@ def test_the_same_computation_has_the_same_hash_whatever_its_names(server):
     assert (a["hash"], a["name"], b["name"]) == (b["hash"], "relu", "f")
 
 
+def test_constants_are_part_of_what_is_computed(server):
+    plain, constant = (
+        server.submit({**MATMUL, **named})["workloads"][0] for named in ({}, {"constants": ["b"]})
+    )
+    assert plain["hash"] != constant["hash"]
+    assert (constant["name"], constant["sizes"]) == (plain["name"], plain["sizes"])
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "words"),
     [
@@ -55,6 +63,7 @@ def test_the_same_computation_has_the_same_hash_whatever_its_names(server):
         ({"workloads": [{}]}, "invalid-request", "give either op, with sizes, or program"),
         ({"workloads": [{**MATMUL, "program": RELU}]}, "invalid-request", "give either op"),
         ({"workloads": [{"program": RELU, "sizes": {"m": 1}}]}, "invalid-request", "belong to an"),
+        ({"workloads": [{"program": RELU, "constants": ["x"]}]}, "invalid-request", "own const"),
         ({"workloads": [MATMUL, MATMUL]}, "invalid-request", "is given 2 times"),
         ({"strategy": "magic"}, "invalid-request", "'evolutionary', 'random' or 'exhaustive'"),
         ({"seed": -1}, "invalid-request", "/body/seed"),

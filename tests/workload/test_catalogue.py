@@ -125,6 +125,18 @@ def test_what_the_catalogue_lacks_is_refused_by_name(
     assert message in str(refused.value)
 
 
+def test_inputs_that_stay_the_same_are_named() -> None:
+    def constants(op: str, *names: str) -> list[str]:
+        return [b.name for b in program_for(op, MATMUL, "f32", names).params if b.const]
+
+    assert constants("matmul") == []
+    assert constants("matmul", "b") == ["b"]
+    assert constants("dense") == constants("dense", "w") == ["w", "b"]
+    for name in ("c", "nothing"):
+        with pytest.raises(WorkloadError, match=f"no input '{name}' .*; there are: a, b$"):
+            constants("matmul", name)
+
+
 COUNTS = [
     ("matmul", {"m": 512, "n": 512, "k": 512}, 2 * 512**3, 3 * 512 * 512 * 4),
     (

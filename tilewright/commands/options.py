@@ -17,6 +17,9 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Op = Annotated[str | None, typer.Option(help="An operator: matmul, conv2d, softmax, …")]
 Sizes = Annotated[str, typer.Option(help="The operator's sizes: m=512,n=512,k=512.")]
 DTypeName = Annotated[str, typer.Option(help="Element type.")]
+Constants = Annotated[
+    str, typer.Option(help="Inputs of the operator that are the same in all calls: b,bias.")
+]
 ProgramFile = Annotated[
     Path | None, typer.Option("--program", help="A file with the program's text.")
 ]
@@ -35,13 +38,20 @@ def connect(context: typer.Context) -> HttpClient:
     return HttpClient(connection.find(), transport)
 
 
-def workload(op: str | None, sizes: str, dtype: str, program: Path | None) -> Json:
+def workload(
+    op: str | None, sizes: str, dtype: str, program: Path | None, constants: str = ""
+) -> Json:
     """The workload that the options name, as the service takes it."""
     if (op is None) == (program is None):
         raise UsageError("give either --op with --sizes, or --program FILE")
     if program is not None:
+        if constants:
+            raise UsageError("--constants belongs to --op; a program declares its own const[…]")
         return {"program": program_text(program)}
-    return {"op": op, "sizes": parse_sizes(sizes), "dtype": dtype}
+    names = [name.strip() for name in constants.split(",") if name.strip()]
+    return {"op": op, "sizes": parse_sizes(sizes), "dtype": dtype} | (
+        {"constants": names} if names else {}
+    )
 
 
 def parse_sizes(text: str) -> dict[str, int | str]:

@@ -24,6 +24,7 @@ def best(  # noqa: PLR0913 - one argument for each option
     op: options.Op = None,
     sizes: options.Sizes = "",
     dtype: options.DTypeName = "f32",
+    constants: options.Constants = "",
     program: options.ProgramFile = None,
     workload: Annotated[str | None, typer.Option(help="A workload's hash: w1:…")] = None,
     target: options.TargetName = None,
@@ -37,7 +38,7 @@ def best(  # noqa: PLR0913 - one argument for each option
         if workload is not None:
             found = client.get("/v1/schedules/best", workload=workload, target=target, k=k)
         else:
-            body = options.workload(op, sizes, dtype, program)
+            body = options.workload(op, sizes, dtype, program, constants)
             found = client.post("/v1/schedules/best", body | _target(target) | {"k": k})
     if as_json:
         output.print_json(found["items"])

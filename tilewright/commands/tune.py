@@ -18,6 +18,7 @@ def tune(  # noqa: PLR0913 - one argument for each option
     op: options.Op = None,
     sizes: options.Sizes = "",
     dtype: options.DTypeName = "f32",
+    constants: options.Constants = "",
     program: options.ProgramFile = None,
     target: options.TargetName = None,
     trials: Annotated[int, typer.Option(help="Candidates to measure at most.")] = 128,
@@ -37,7 +38,7 @@ def tune(  # noqa: PLR0913 - one argument for each option
     """
     budget = {"trials": trials} | ({} if seconds is None else {"seconds": seconds})
     body: Json = {
-        "workloads": [options.workload(op, sizes, dtype, program)],
+        "workloads": [options.workload(op, sizes, dtype, program, constants)],
         "budget": budget,
         "strategy": strategy,
         "seed": seed,

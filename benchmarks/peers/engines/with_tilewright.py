@@ -20,6 +20,9 @@ def start(threads: int, folder: Path) -> Engine:
             raise Unsupported("nothing served yet with so many threads")
         output = aligned(work.output)
         kernel = load(path.read_text("utf-8"))
-        return Ready(kernel.bind(*inputs, out=output), lambda: output)
+        given = dict(zip((p.name for p in kernel.inputs), inputs, strict=True))
+        constants = {p.name: given.pop(p.name) for p in kernel.constants}
+        ready = kernel.prepare(**constants).bind(**given, out=output)
+        return Ready(ready, lambda: output)
 
     return Engine("tilewright", prepare)
