@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tuner.codegen.dialect import Dialect
-from tuner.codegen.helpers import Helper, Helpers, vector_type
+from tuner.codegen.helpers import Helper, Helpers, shuffled, vector_type
 from tuner.codegen.literals import literal
 from tuner.dtypes import BF16, F32, INDEX, DType, promote
 from tuner.errors import CodegenError
@@ -22,10 +22,18 @@ from tuner.ir.nodes import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     Var,
 )
 from tuner.ir.visit import is_const
-from tuner.lower.exprs import computes_from_ramp, index_only, lane, lanes, mask_bits
+from tuner.lower.exprs import (
+    computes_from_ramp,
+    index_only,
+    lane,
+    lanes,
+    mask_bits,
+    split_offset,
+)
 
 #: Binding strengths of C, higher binds tighter.
 PRIMARY, UNARY, PRODUCT, SUM, RELATION, EQUALITY, BITS, AND, OR, CHOICE = range(16, 6, -1)
@@ -42,18 +50,6 @@ _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _Text = tuple[str, int]
 #: a buffer and the number of what loops move in a subscript
 Place = tuple[str, int]
-
-
-def split_offset(index: Expr) -> tuple[Expr | None, int]:
-    """A subscript in normal form as what loops move and what is constant."""
-    match index:
-        case Const(value=value):
-            return None, int(value)
-        case Call("add", (rest, Const(value=value))):
-            return rest, int(value)
-        case Call("sub", (rest, Const(value=value))):
-            return rest, -int(value)
-    return index, 0
 
 
 @dataclass(slots=True)
@@ -148,6 +144,8 @@ class ExprPrinter:
                 return self._select(expr)
             case Cast():
                 return self._cast(expr)
+            case Shuffle(first, second, picks):
+                return shuffled(self.text(first), self.text(second), picks), PRIMARY
             case Call():
                 if expr.dtype == INDEX and index_only(expr):
                     return self._index(expr)
@@ -165,8 +163,7 @@ class ExprPrinter:
             return self.vector_at(expr.buffer, index), UNARY
         assert isinstance(index.base, Const)
         first, name = int(index.base.value), self.names[expr.buffer]
-        picked = ", ".join(str(i) for i in range(first, first + width))
-        return f"__builtin_shufflevector({name}, {name}, {picked})", PRIMARY
+        return shuffled(name, name, range(first, first + width)), PRIMARY
 
     def _by_lanes(self, expr: Expr) -> _Text:
         """A vector put together from its lanes."""

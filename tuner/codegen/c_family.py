@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from tuner.codegen.c_exprs import PRIMARY, ExprPrinter, Place, split_offset
+from tuner.codegen.c_exprs import PRIMARY, ExprPrinter, Place
 from tuner.codegen.emitter import Emitter
 from tuner.dtypes import INDEX, DType
 from tuner.errors import CodegenError
@@ -30,7 +30,7 @@ from tuner.ir.nodes import (
 from tuner.ir.notes import as_prefetch
 from tuner.ir.visit import Body, loops, stmt_exprs, substitute_expr, variables, walk, walk_exprs
 from tuner.lower.dataflow import Touched, loads_below
-from tuner.lower.exprs import Loads, index_only, lane, lanes
+from tuner.lower.exprs import Loads, index_only, lane, lanes, split_offset
 from tuner.lower.names import Names
 
 #: the variable that holds a vector on its way to scattered elements

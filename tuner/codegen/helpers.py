@@ -202,10 +202,10 @@ class Helpers:
         longer, vector = self.call(Helper(helper.op, F32, lanes)), self.vector(F32, lanes)
         if helper.lanes == 1:
             return f"    return {longer}(a - ({vector}){{}})[0];"
-        wide = _shuffled([i % helper.lanes for i in range(lanes)])
+        wide = shuffled("a", "a", [i % helper.lanes for i in range(lanes)])
         return (
             f"    {vector} whole = {longer}({wide});\n"
-            f"    return {_shuffled(range(helper.lanes), 'whole')};"
+            f"    return {shuffled('whole', 'whole', range(helper.lanes))};"
         )
 
     def _vector_op(self, helper: Helper) -> str:
@@ -222,14 +222,14 @@ class Helpers:
         if half * dtype.bytes >= MIN_BYTES:
             rest, part = self.call(Helper(helper.op, dtype, half)), self.vector(dtype, half)
             lines = [
-                f"{part} low = {_shuffled(range(half))};",
-                f"{part} high = {_shuffled(range(half, lanes))};",
+                f"{part} low = {shuffled('a', 'a', range(half))};",
+                f"{part} high = {shuffled('a', 'a', range(half, lanes))};",
                 f"return {rest}({self.combine(op, dtype, half, 'low', 'high')});",
             ]
         else:
             lines = []
             while half:
-                turned = _shuffled([(i + half) % lanes for i in range(lanes)])
+                turned = shuffled("a", "a", [(i + half) % lanes for i in range(lanes)])
                 lines += [f"{kind} b{half} = {turned};"]
                 lines += [f"a = {self.combine(op, dtype, lanes, 'a', f'b{half}')};"]
                 half //= 2
@@ -275,5 +275,6 @@ class Helpers:
         return self.dialect.unsigned[f"i{dtype.bits}"]
 
 
-def _shuffled(lanes: Iterable[int], of: str = "a") -> str:
-    return f"__builtin_shufflevector({of}, {of}, {', '.join(map(str, lanes))})"
+def shuffled(first: str, second: str, picks: Iterable[int]) -> str:
+    """The lanes of `first`, continued by those of `second`, at the places `picks`."""
+    return f"__builtin_shufflevector({first}, {second}, {', '.join(map(str, picks))})"

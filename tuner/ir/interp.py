@@ -29,6 +29,7 @@ from tuner.ir.nodes import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     Store,
     Var,
 )
@@ -170,6 +171,11 @@ class _Machine:
                 return np.broadcast_to(one, (expr.lanes, *one.shape))
             case Reduce():
                 return accumulate(expr.op, self.value(expr.arg, frame), 0)
+            case Shuffle():
+                sides = np.broadcast_arrays(
+                    self.value(expr.first, frame), self.value(expr.second, frame)
+                )
+                return np.concatenate(sides)[list(expr.picks)]
 
     def _select(self, expr: Select, frame: _Frame) -> Value:
         cond = self.value(expr.cond, frame)

@@ -15,6 +15,7 @@
               | Ramp(base, stride: int, lanes)                  only after lower.vectorize
               | Broadcast(arg, lanes)                           only after lower.vectorize
               | Reduce(op, arg)                                 lanes -> scalar, likewise
+              | Shuffle(first, second, picks: int*)             only after lower.transpose_lanes
 
 `Store.reduce` is None (assign) or an associative and commutative operator (add, mul, min, max):
 then the store means `b[i] = op(b[i], value)` and the order of such stores among themselves is free.
@@ -162,7 +163,25 @@ class Reduce:
         return self.arg.dtype
 
 
-Expr = Const | Var | Load | Call | Select | Cast | Ramp | Broadcast | Reduce
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """As many lanes as `picks` has numbers: those are places in the lanes of `first`, continued by
+    those of `second`, which has as many."""
+
+    first: Expr
+    second: Expr
+    picks: tuple[int, ...]
+
+    @property
+    def dtype(self) -> DType:
+        return self.first.dtype
+
+    @property
+    def lanes(self) -> int:
+        return len(self.picks)
+
+
+Expr = Const | Var | Load | Call | Select | Cast | Ramp | Broadcast | Reduce | Shuffle
 
 
 @dataclass(frozen=True, slots=True)

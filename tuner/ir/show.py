@@ -28,6 +28,7 @@ from tuner.ir.nodes import (
     Reduce,
     Scope,
     Select,
+    Shuffle,
     Stmt,
     Store,
     Var,
@@ -135,6 +136,9 @@ def _expr(expr: Expr, want: DType | None) -> tuple[str, int]:
             return f"broadcast({show_expr(expr.arg, want)}, {expr.lanes})", _ATOM
         case Reduce():
             return f"reduce_{expr.op}({show_expr(expr.arg, want)})", _ATOM
+        case Shuffle(first, second, picks):
+            sides = f"{show_expr(first, want)}, {show_expr(second, want)}"
+            return f"shuffle({sides}, {picks})", _ATOM
 
 
 def _cast_operand(expr: Cast) -> str:

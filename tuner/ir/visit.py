@@ -22,6 +22,7 @@ from tuner.ir.nodes import (
     Reduce,
     Scope,
     Select,
+    Shuffle,
     Stmt,
     Store,
     Var,
@@ -46,6 +47,8 @@ def expr_children(expr: Expr) -> tuple[Expr, ...]:
         return (expr.arg,)
     if isinstance(expr, Ramp):
         return (expr.base,)
+    if isinstance(expr, Shuffle):
+        return (expr.first, expr.second)
     return (expr.cond, expr.then, expr.other) if isinstance(expr, Select) else ()
 
 
@@ -66,6 +69,8 @@ def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
             return Cast(expr.dtype, new[0])
         case Reduce():
             return Reduce(expr.op, new[0])
+        case Shuffle():
+            return Shuffle(new[0], new[1], expr.picks)
     return expr
 
 

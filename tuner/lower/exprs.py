@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuner.dtypes import promote
-from tuner.ir.nodes import Broadcast, Call, Cast, Const, Expr, Load, Ramp, Reduce, Select, Var
+from tuner.ir.nodes import (
+    Broadcast,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Ramp,
+    Reduce,
+    Select,
+    Shuffle,
+    Var,
+)
 from tuner.ir.visit import expr_children, map_children
 
 _LEAVES = (Const, Var)
-_LANES = (Ramp, Broadcast)
-_NO_INDEX = (Load, Cast, Ramp, Broadcast, Reduce)
+_LANES = (Ramp, Broadcast, Shuffle)
+_NO_INDEX = (Load, Cast, Ramp, Broadcast, Reduce, Shuffle)
 
 
 def lanes(expr: Expr) -> int:
@@ -126,6 +138,18 @@ def mask_bits(cond: Expr) -> int:
     return 0
 
 
+def split_offset(index: Expr) -> tuple[Expr | None, int]:
+    """A subscript in normal form as what loops move and what is constant."""
+    match index:
+        case Const(value=value):
+            return None, int(value)
+        case Call("add", (rest, Const(value=value))):
+            return rest, int(value)
+        case Call("sub", (rest, Const(value=value))):
+            return rest, -int(value)
+    return index, 0
+
+
 def lane(expr: Expr, number: int) -> Expr:
     """The scalar expression for one lane of `expr`."""
     match expr:
@@ -143,6 +167,9 @@ def lane(expr: Expr, number: int) -> Expr:
             return Select(lane(cond, number), lane(then, number), lane(other, number))
         case Cast(dtype, arg):
             return Cast(dtype, lane(arg, number))
+        case Shuffle(first, second, picks):
+            side, place = divmod(picks[number], lanes(first))
+            return lane(second if side else first, place)
     return expr
 
 

@@ -17,6 +17,7 @@ from tuner.lower.promote_registers import promote_registers
 from tuner.lower.share_loads import share_loads
 from tuner.lower.simplify import simplify
 from tuner.lower.threads import threads
+from tuner.lower.transpose_lanes import transpose_lanes
 from tuner.lower.unroll import unroll
 from tuner.lower.vectorize import vectorize
 from tuner.target import Target
@@ -37,6 +38,7 @@ PASSES: tuple[Pass, ...] = (
     simplify,
     promote_registers,
     drop_dead_stores,
+    transpose_lanes,
     share_loads,
     insert_barriers,
 )

@@ -16,6 +16,7 @@ from tuner.ir.nodes import (
     Ramp,
     Reduce,
     Scope,
+    Shuffle,
     Store,
 )
 from tuner.ir.visit import Body, loops, stmt_exprs, variables, walk_exprs
@@ -75,8 +76,18 @@ def _in_expr(expr: Expr, scope: frozenset[str], done: Collection[str]) -> None:
     for node in walk_exprs(expr):
         if isinstance(node, Ramp | Broadcast | Reduce) and "vectorize" not in done:
             raise StageError(f"lanes before vectorize: {node}")
+        if isinstance(node, Shuffle):
+            _in_shuffle(node, done)
         if isinstance(node, Load) and "flatten" in done and len(node.indices) != 1:
             raise StageError(f"{node.buffer} has {len(node.indices)} subscripts after flatten")
+
+
+def _in_shuffle(shuffle: Shuffle, done: Collection[str]) -> None:
+    if "transpose_lanes" not in done:
+        raise StageError(f"a shuffle before transpose_lanes: {shuffle}")
+    width = lanes(shuffle.first)
+    if lanes(shuffle.second) != width or not all(0 <= p < 2 * width for p in shuffle.picks):
+        raise StageError(f"a shuffle picks from what its operands do not have: {shuffle}")
 
 
 def _in_store(store: Store, done: Collection[str]) -> None:
