@@ -21,6 +21,7 @@ from tuner.schedule.steps import (
     Pack,
     Reorder,
     Split,
+    Unroll,
     Vectorize,
 )
 from tuner.space.build import MAX_SKETCHES, space_of
@@ -202,10 +203,23 @@ def test_a_transposition_is_done_in_blocks_of_both_loops():
     assert Vectorize("l0v") in steps
 
 
-def test_blocks_are_of_whole_vectors():
+def test_a_block_may_be_of_squares_that_are_transposed_in_registers():
+    (sketch,) = space_of(PROGRAMS["transpose"], AVX512).sketches
+    values = {"n0.across": 16, "n0.along": 32, "n0.swap": 0, "n0.vectors": 2}
+    steps = sketch.steps(values)
+    assert steps[-3:] == (
+        Reorder(("l1u", "l0u", "l1v", "l0v")),
+        Vectorize("l0v"),
+        Unroll("l1v"),
+    )
+    assert sketch.recover(steps) == values
+
+
+def test_blocks_are_of_whole_vectors_and_squares():
     (sketch,) = space_of(PROGRAMS["transpose"], AVX512).sketches
     values = columns(sketch.knobs, sketch.points[0])
-    assert (values["n0.along"][values["n0.vectors"] == 1] % 16 == 0).all()
+    assert (values["n0.along"][values["n0.vectors"] > 0] % 16 == 0).all()
+    assert set(values["n0.across"][values["n0.vectors"] == 2]) == {16}
     assert set(values["n0.along"]) == {8, 16, 32}
 
 

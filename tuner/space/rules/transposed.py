@@ -2,7 +2,8 @@
 
 It applies to a nest of nothing but loops around one store, where a load is contiguous along another
 loop than the store is. A block of both loops stays in the first cache, so that every cache line
-that is read is used up before it is thrown out.
+that is read is used up before it is thrown out. In squares of as many rows as a vector has lanes,
+the block is transposed in registers (tuner.lower.transpose_lanes).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tuner.target import Target
 
 #: Extents of a block: along the loads, and along the stores.
 ACROSS, ALONG = (4, 8, 16, 32, 64), (8, 16, 32, 64)
+#: What a block is made of.
+ELEMENTS, VECTORS, SQUARES = range(3)
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,18 @@ class TransposedPart(Part):
             Split(along, values[f"n{self.nest}.along"], f"{along}o", f"{along}t"),
             Reorder((*self.others, *blocks, f"{across}t", f"{along}t")),
         ]
-        if values[f"n{self.nest}.vectors"]:
-            over, within = f"{along}u", f"{along}v"
+        made_of = values[f"n{self.nest}.vectors"]
+        over, within = f"{along}u", f"{along}v"
+        if made_of == SQUARES:
+            squares, rows = f"{across}u", f"{across}v"
+            out += [
+                Split(f"{along}t", self.lanes, over, within),
+                Split(f"{across}t", self.lanes, squares, rows),
+                Reorder((squares, over, rows, within)),
+                Vectorize(within),
+                Unroll(rows),
+            ]
+        elif made_of == VECTORS:
             out += [Split(f"{along}t", self.lanes, over, within), Vectorize(within), Unroll(over)]
         return tuple(out)
 
@@ -63,7 +76,7 @@ class TransposedPart(Part):
         found = {
             "across": factors.get(f"{self.across}o", 0),
             "along": factors.get(f"{self.along}o", 0),
-            "vectors": int(f"{self.along}u" in factors),
+            "vectors": (f"{self.along}u" in factors) + (f"{self.across}u" in factors),
         }
         for swap in (0, 1):
             point = {**found, "swap": swap}
@@ -90,15 +103,25 @@ def parts(program: Program, nest: int, target: Target) -> list[tuple[Part, froze
         Knob(f"n{nest}.across", _extents(ACROSS, across)),
         Knob(f"n{nest}.along", _extents(ALONG, along)),
         Knob(f"n{nest}.swap", (0, 1), structural=True),
-        Knob(f"n{nest}.vectors", (0, 1) if 1 < lanes <= along.extent else (0,), structural=True),
+        Knob(f"n{nest}.vectors", _made_of(lanes, across, along), structural=True),
     )
     others = tuple(f.var for f in loops if f not in found)
     whole = Constraint(
         f"blocks of whole vectors of {lanes}",
-        lambda v: (v[f"n{nest}.vectors"] == 0) | (v[f"n{nest}.along"] % lanes == 0),
+        lambda v: (v[f"n{nest}.vectors"] == ELEMENTS) | (v[f"n{nest}.along"] % lanes == 0),
     )
-    part = TransposedPart(nest, others, across.var, along.var, lanes, knobs, (whole,))
+    squares = Constraint(
+        f"blocks of whole squares of {lanes}",
+        lambda v: (v[f"n{nest}.vectors"] != SQUARES) | (v[f"n{nest}.across"] % lanes == 0),
+    )
+    part = TransposedPart(nest, others, across.var, along.var, lanes, knobs, (whole, squares))
     return [(part, frozenset({nest}))]
+
+
+def _made_of(lanes: int, across: For, along: For) -> tuple[int, ...]:
+    if not 1 < lanes <= along.extent:
+        return (ELEMENTS,)
+    return (ELEMENTS, VECTORS, SQUARES) if lanes <= across.extent else (ELEMENTS, VECTORS)
 
 
 def _extents(known: tuple[int, ...], loop: For) -> tuple[int, ...]:
