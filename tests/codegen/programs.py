@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.codegen.transposed_programs import TRANSPOSED
+
 PROGRAMS: dict[str, str] = {
     "packed matmul, tails in both directions": """
 def f(x: f32[37, 29], w: f32[29, 45], y: f32[37, 45]):
@@ -283,26 +285,5 @@ def f(x: f32[100], y: f32[101], z: f32[90]):
         z[k] += z[k + 1] * z[41]
         z[60] += z[k + 60]
 """,
-    "squares read by columns, in four types": """
-def f(x: f32[48, 80], a: f64[48, 80], h: bf16[48, 80], b: i32[48, 80], y: f32[80, 48],
-      z: f64[80, 48], n: i32[80, 48]):
-    for i in range(2):
-        for j in range(3):
-            for r in unrolled(35):
-                for c in vectorized(16):
-                    y[i * 35 + r, j * 16 + c] = 2.0 * x[j * 16 + c, i * 35 + r]
-                    y[i * 35 + r, j * 16 + c] += f32(h[j * 16 + c, i * 35 + r])
-                    z[i * 35 + r, j * 16 + c] = a[j * 16 + c, i * 35 + r] * 0.5
-                    n[i * 35 + r, j * 16 + c] = b[j * 16 + c, i * 35 + r + 10]
-""",
-    "columns of what is written between them": """
-def f(x: f32[16, 16], y: f32[16, 17], z: f32[16, 16]):
-    for p, q in grid(16, 17):
-        y[p, q] = 1.0
-    for r in unrolled(16):
-        for c in vectorized(16):
-            z[r, c] = y[c, r] + (x[c, r] if r * 16 + c < 90 else 0.0)
-        for d in vectorized(16):
-            y[d, r + 1] = y[d, r] + x[d, r]
-""",
+    **TRANSPOSED,
 }

@@ -17,7 +17,7 @@ import numpy as np
 from tuner.ir.nodes import Program, Var
 from tuner.schedule.steps import Pack, Split
 from tuner.space.knobs import Bools, Columns, Constraint, Ints, Knob, Values
-from tuner.space.rules import contraction_steps
+from tuner.space.rules import contraction_packs, contraction_steps
 from tuner.space.rules.contraction_plan import (
     AS_IS,
     BLOCKED,
@@ -61,7 +61,7 @@ class ContractionPart(Part):
 
     def packs(self, values: Values) -> Schedule:
         """Copies of whole operands."""
-        return contraction_steps.packs(self.plan, values)
+        return contraction_packs.packs(self.plan, values)
 
     def steps(self, values: Values) -> Schedule:
         """The steps of one point behind all packs."""

@@ -12,7 +12,6 @@ from tuner.schedule.steps import (
     CacheWrite,
     ComputeAt,
     DecomposeReduction,
-    Pack,
     Reorder,
     Split,
     Step,
@@ -20,28 +19,30 @@ from tuner.schedule.steps import (
     Vectorize,
 )
 from tuner.space.knobs import Values
+from tuner.space.rules.contraction_packs import (
+    Steps,
+    copied,
+    packed_operands,
+    panels,
+    spread_copy,
+    vectors,
+)
 from tuner.space.rules.contraction_plan import (
-    AS_IS,
-    BLOCKED,
     OTHERS_ROW_VECTOR,
     PANEL,
     VECTOR_OTHERS_ROW,
-    WHOLE,
     ContractionPlan,
 )
-from tuner.space.structure import Operand
-
-Steps = list[Step]
 
 
 def steps(plan: ContractionPlan, values: Values) -> tuple[Step, ...]:
     """The steps of one point behind `packs`."""
     out: Steps = []
-    for operand, form in _packed(plan, values):
+    for operand, form in packed_operands(plan, values):
         if form != PANEL:
-            out += _copied(plan, operand, form)
+            out += copied(plan, operand, form)
             if plan.spread(values):
-                out.append(_spread_copy(plan, operand, form))
+                out.append(spread_copy(plan, operand, form))
     if plan.fused:
         out += _fused(plan, values)
     elif plan.stage.starts_inside and not plan.value(values, "block"):
@@ -60,7 +61,7 @@ def _whole(plan: ContractionPlan, values: Values) -> Steps:
     outer = _outer(plan, values)
     out = _tiling(plan, values)
     out.append(Reorder((*stage.idle, *outer, *tile)))
-    out += _panels(plan, values)
+    out += panels(plan, values)
     out += _staged(plan, outer[-1], loads=False)
     start = tuple(f"{loop}z" for loop in tile)
     out.append(DecomposeReduction(plan.made(f"{stage.output.name}c"), tile[0], start))
@@ -91,7 +92,7 @@ def _blocked(plan: ContractionPlan, values: Values) -> Steps:
     idle = (*stage.idle, *stage.idle_inside)
     out.append(split)
     out.append(Reorder((*idle, *outer, *loops, *tile)))
-    out += _panels(plan, values)
+    out += panels(plan, values)
     out += _staged(plan, outer[-1], loads=True)
     out.append(Unroll(loops[-1]))
     out += _tile_body(plan, *tile)
@@ -112,7 +113,7 @@ def _fused(plan: ContractionPlan, values: Values) -> Steps:
     for consumer in reversed(plan.fused[:-1]):
         out.append(ComputeAt(consumer.output, outer[-1], ()))
     out.append(ComputeAt(stage.output.name, outer[-1], order))
-    out += _panels(plan, values)
+    out += panels(plan, values)
     out.append(Reorder((*stage.idle, *plan.others(), *own)))
     start = tuple(f"{loop}z" for loop in own)
     out.append(DecomposeReduction(stage.output.name, plan.row, start))
@@ -156,67 +157,6 @@ def _outer(plan: ContractionPlan, values: Values) -> tuple[str, ...]:
         case _:
             loops = [*others, vector, inner]
     return (f"{row}b", *loops) if blocked else tuple(loops)
-
-
-def packs(plan: ContractionPlan, values: Values) -> tuple[Step, ...]:
-    """Copies of whole operands, before everything else."""
-    return tuple(_pack(plan, values, o, form) for o, form in _packed(plan, values) if form != PANEL)
-
-
-def _packed(plan: ContractionPlan, values: Values) -> list[tuple[Operand, int]]:
-    forms = [plan.value(values, f"pack{i}") for i in range(len(plan.stage.operands))]
-    return [(o, form) for o, form in zip(plan.stage.operands, forms, strict=True) if form != AS_IS]
-
-
-def _panels(plan: ContractionPlan, values: Values) -> Steps:
-    """Copies of one block at a time."""
-    out: Steps = []
-    for operand, form in _packed(plan, values):
-        if form == PANEL:
-            out.append(_pack(plan, values, operand, form))
-            out += _copied(plan, operand, form)
-    return out
-
-
-def _pack(plan: ContractionPlan, values: Values, operand: Operand, form: int) -> Pack:
-    in_vectors = operand.uses(plan.vector)
-    width = plan.value(values, "vectors") * plan.lanes if in_vectors else plan.value(values, "rows")
-    moved = _moved(plan, operand, form)
-    rest = [str(d) for d in range(len(operand.indices)) if d != moved]
-    layout = [*rest, str(moved)]
-    if form == BLOCKED:
-        layout = [f"{moved}//{width}", *rest, f"{moved}%{width}"]
-    packed = plan.made(f"{operand.buffer.name}p")
-    loops = tuple(f"{packed}_{n}" for n in range(len(layout)))
-    place = f"{plan.tiled_loops()[plan.vector]}o" if form == PANEL else ""
-    return Pack(operand.buffer.name, packed, place, tuple(layout), loops)
-
-
-def _moved(plan: ContractionPlan, operand: Operand, form: int) -> int:
-    """The dimension that is innermost in the copy."""
-    if operand.uses(plan.vector):
-        return operand.dims_of(plan.vector)[0]
-    return len(operand.indices) - 1 if form == WHOLE else operand.dims_of(plan.row)[0]
-
-
-def _copied(plan: ContractionPlan, operand: Operand, form: int) -> Steps:
-    """The copy in vectors where both sides are contiguous; a copy that fills in padding stays
-    scalar, the compiler sees to the rows that need none."""
-    last = len(operand.indices) - 1
-    contiguous = operand.uses(plan.vector) and _moved(plan, operand, form) == last
-    if form == WHOLE or not contiguous:
-        return []
-    axes = last + 2 if form == BLOCKED else last + 1
-    return _vectors(plan, f"{plan.made(f'{operand.buffer.name}p')}_{axes - 1}")
-
-
-def _spread_copy(plan: ContractionPlan, operand: Operand, form: int) -> Step:
-    """Threads share the outermost loop of the copy that has more than one iteration."""
-    at, moved = 0, _moved(plan, operand, form)
-    if form == WHOLE:
-        sizes = [n for d, n in enumerate(operand.buffer.shape) if d != moved]
-        at = next((i for i, size in enumerate(sizes) if size > 1), 0)
-    return Parallel(f"{plan.made(f'{operand.buffer.name}p')}_{at}")
 
 
 def _staged(plan: ContractionPlan, loop: str, loads: bool) -> Steps:
@@ -280,9 +220,4 @@ def _reduction(plan: ContractionPlan, values: Values, tile: tuple[str, ...]) -> 
 
 def _tile_body(plan: ContractionPlan, rows: str, vector: str) -> Steps:
     """The two loops of a tile written out, in vectors."""
-    return [*_vectors(plan, vector), Unroll(rows)]
-
-
-def _vectors(plan: ContractionPlan, loop: str) -> Steps:
-    over, within = f"{loop}u", f"{loop}v"
-    return [Split(loop, plan.lanes, over, within), Vectorize(within), Unroll(over)]
+    return [*vectors(plan, vector), Unroll(rows)]
